@@ -137,9 +137,7 @@ def rank_scores(scores: ArrayLike, relevance: Relevance, *, top: int = 10) -> Ra
     columns = [np.concatenate([np.zeros(0, np.intp), *column]) for column in zip(*rows, strict=True)] or [
         np.zeros(0, np.intp)
     ] * 4
-    return Ranking(
-        indptr, *columns, np.concatenate([np.zeros(0), *similarity]), n_kept, top_position, top_similarity
-    )
+    return Ranking(indptr, *columns, np.concatenate([np.zeros(0), *similarity]), n_kept, top_position, top_similarity)
 
 
 def rank(
