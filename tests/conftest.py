@@ -1,0 +1,13 @@
+"""What the tests share: where the optional real data lie."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+DATA = ROOT / "data"
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="real data and public cases are not here (a folder named shared beside the checkout)"
+)
