@@ -1,0 +1,403 @@
+"""One picture decoded safely; ``Pictures``, many of them on demand; thumbnails.
+
+A decoded picture is a float32 array in [0, 1], (H, W) for grey or (H, W, 3) for RGB. Nothing here knows data sets.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image, UnidentifiedImageError
+
+from .errors import DataError
+
+Picture = NDArray[np.float32]
+Source = Path | bytes
+Shape = tuple[int, ...]
+
+MAX_PIXELS = 2**26
+"""Larger pictures are refused before they are decoded: 67 million pixels are 805 MB as float32 RGB."""
+
+SMALL = 48
+"""Pictures of at most this many pixels a side keep their pixels in a thumbnail: the page enlarges them crisply."""
+
+# Formats that Pillow reads by itself. EPS (starts Ghostscript) and WMF (asks the system) are left out on purpose.
+FORMATS = (
+    *("AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "QOI"),
+    *("SGI", "TGA", "TIFF", "WEBP"),
+)
+
+HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+
+
+def decode(source: Source, *, name: str | None = None) -> Picture:
+    """What does the picture in this file look like?
+
+    Parameters
+    ----------
+    source : Path or bytes
+        A file, or its content.
+    name : str, optional
+        What messages call the picture; by default the path, or the number of bytes.
+
+    Returns
+    -------
+    (H, W) or (H, W, 3) float32 in [0, 1]
+        Turned as its EXIF orientation says. Transparent parts show white. An animation shows its first frame.
+        Grey of 16 bits is divided by 65,535; 32-bit and floating-point grey by the first of 1 (floats only), 255
+        (floats only) and 65,535 that holds its values, else it is stretched from its own least to its largest value:
+        scaled, never clipped. CMYK (JPEG: by Adobe's inverted convention) and LAB become RGB; embedded colour
+        profiles are not applied.
+
+    Raises
+    ------
+    DataError
+        The file is missing, empty, broken, truncated, in an unknown format, larger than ``MAX_PIXELS`` (refused from
+        its header, before it is decoded), or in a format that needs an extra package. The message says which.
+    """
+    with _opened(source, name) as image:
+        image.load()
+        picture = _oriented(_as_array(image), _orientation(image))
+    return np.ascontiguousarray(picture)
+
+
+def header_shape(source: Source, *, name: str | None = None) -> Shape:
+    """Which shape will the decoded picture have? Read from the header where the format allows it.
+
+    Raises ``DataError`` where the header cannot be read; that it can be read does not promise that the rest can.
+    """
+    with _opened(source, name) as image:
+        width, height = image.size
+        # Pillow gives the size of a TIFF as it will be after it is turned.
+        if _orientation(image) >= 5 and image.format != "TIFF":
+            width, height = height, width
+        return (height, width) if _is_grey(image) else (height, width, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Many pictures, decoded only when they are asked for.
+
+    Made by ``from_array`` or ``from_files``; ``len``, ``pictures[i]`` and iteration work as for a list.
+
+    Parameters
+    ----------
+    source : array or tuple of Path or bytes
+        (n, H, W) or (n, H, W, 3) array of uint8, uint16, bool or floats in [0, 1] (never copied as a whole), or files.
+    positions : (n_picture,) intp
+        Which entries of ``source`` these pictures are, in this order.
+    """
+
+    source: NDArray[Any] | tuple[Source, ...]
+    positions: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        positions = np.ascontiguousarray(self.positions, dtype=np.intp).view()
+        positions.flags.writeable = False
+        object.__setattr__(self, "positions", positions)
+        if len(positions) and not (0 <= positions.min() and positions.max() < len(self.source)):
+            raise ValueError(f"positions must lie in 0 … {len(self.source) - 1}")
+
+    @classmethod
+    def from_array(cls, array: ArrayLike) -> Pictures:
+        """Take pictures from an array, which may be memory-mapped.
+
+        Parameters
+        ----------
+        array : (n, H, W), (n, 1, H, W), (n, 3, H, W), (n, H, W, 1) or (n, H, W, 3)
+            uint8 and uint16 are divided by 255 and 65,535, bool is 0 and 1, floats must lie in [0, 1].
+
+        Raises
+        ------
+        DataError
+            Another shape or number type; a shape that can be read in two ways; a value outside [0, 1], nan, infinity.
+        """
+        pictures = _channels_last(np.asanyarray(array))
+        if pictures.dtype.kind == "f":
+            _check_unit_range(pictures)
+        elif pictures.dtype.kind != "b" and pictures.dtype.newbyteorder("=") not in (np.uint8, np.uint16):
+            raise DataError(
+                f"pictures have the number type {pictures.dtype}; expected uint8, uint16, bool, or floats in [0, 1]"
+            )
+        return cls(pictures, np.arange(len(pictures)))
+
+    @classmethod
+    def from_files(cls, sources: Sequence[Source | str]) -> Pictures:
+        """Take pictures from files (paths) or from their contents (bytes); nothing is opened yet."""
+        files = tuple(Path(source) if isinstance(source, str) else source for source in sources)
+        return cls(files, np.arange(len(files)))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, i: int) -> Picture:
+        at = int(self.positions[i])
+        if isinstance(self.source, np.ndarray):
+            return _unit_floats(self.source[at])
+        source = self.source[at]
+        return decode(source, name=f"picture {at}" if isinstance(source, bytes) else None)
+
+    def __iter__(self) -> Iterator[Picture]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def select(self, positions: ArrayLike) -> Pictures:
+        """Keep these pictures (positions or a mask), in the order given; nothing is copied or opened."""
+        at = np.asarray(positions)
+        return Pictures(self.source, self.positions[at if at.size else at.astype(np.intp)])
+
+    def batches(self, size: int) -> Iterator[list[Picture]]:
+        """Go through the pictures in lists of ``size``; the last may be shorter."""
+        for start in range(0, len(self), size):
+            yield [self[i] for i in range(start, min(start + size, len(self)))]
+
+    @cached_property
+    def same_shape(self) -> Shape | None:
+        """The shape that all pictures have in common; None if they differ, or if there are none.
+
+        Files are asked for their headers, one after the other, until two shapes differ. ``DataError`` where a header
+        cannot be read.
+        """
+        if len(self) == 0:
+            return None
+        if isinstance(self.source, np.ndarray):
+            return tuple(self.source.shape[1:])
+        common = self.shape(0)
+        return common if all(self.shape(i) == common for i in range(1, len(self))) else None
+
+    def shape(self, i: int) -> Shape:
+        """Shape of picture ``i``: from its header, for a file."""
+        at = int(self.positions[i])
+        if isinstance(self.source, np.ndarray):
+            return tuple(self.source.shape[1:])
+        return header_shape(self.source[at])
+
+    def problems(self) -> dict[int, str]:
+        """Which pictures cannot be opened, and why: position → message. Each file is decoded once."""
+        found: dict[int, str] = {}
+        if isinstance(self.source, np.ndarray):
+            return found
+        for i in range(len(self)):
+            try:
+                self[i]
+            except DataError as problem:
+                found[i] = str(problem)
+        return found
+
+
+def as_rgb(picture: Picture) -> Picture:
+    """(H, W, 3): grey repeated three times, RGB as it is."""
+    return np.repeat(picture[:, :, None], 3, axis=2) if picture.ndim == 2 else picture
+
+
+def resize(picture: Picture, height: int, width: int) -> Picture:
+    """Resize to ``height`` × ``width``: each new pixel is the mean of the area that it covers (a box filter)."""
+    channels = [picture] if picture.ndim == 2 else list(np.moveaxis(picture, 2, 0))
+    resized = [
+        np.asarray(Image.fromarray(np.ascontiguousarray(one)).resize((width, height), Image.Resampling.BOX))
+        for one in channels
+    ]
+    return resized[0] if picture.ndim == 2 else np.stack(resized, axis=2)
+
+
+def thumbnail(picture: Picture, size: int = 128) -> tuple[bytes, str]:
+    """Give a small copy of a picture for a page: (content, MIME type).
+
+    At most ``size`` pixels a side, never enlarged, WebP (lossy). Pictures of at most ``SMALL`` pixels a side are PNG,
+    pixel for pixel, so ``image/png`` tells the page to enlarge them without smoothing.
+    """
+    image = _as_image(picture)
+    if max(image.size) <= SMALL:
+        return png(picture), "image/png"
+    image.thumbnail((size, size), Image.Resampling.LANCZOS)
+    content = io.BytesIO()
+    image.save(content, "WEBP", quality=70, method=4)
+    return content.getvalue(), "image/webp"
+
+
+def thumbnail_uri(picture: Picture, size: int = 128) -> str:
+    """Give the thumbnail as a ``data:`` address that an ``<img>`` shows without a request."""
+    content, mime = thumbnail(picture, size)
+    return f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def png(picture: Picture) -> bytes:
+    """Give the picture as a PNG of 8 bits a channel."""
+    content = io.BytesIO()
+    _as_image(picture).save(content, "PNG")
+    return content.getvalue()
+
+
+@contextmanager
+def _opened(source: Source, name: str | None) -> Iterator[Image.Image]:
+    """Open the file and check its size; whatever goes wrong inside comes out as a DataError with the file's name."""
+    called = name or (f"a picture of {len(source)} bytes" if isinstance(source, bytes) else str(source))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow warns of damaged EXIF and the like; the picture is still right
+            with io.BytesIO(source) if isinstance(source, bytes) else _regular_file(source) as file:
+                image = _identify(file, called)
+                width, height = image.size
+                if width * height > MAX_PIXELS:
+                    _refuse_bomb(called, f"{width} × {height} pixels")
+                yield image
+    except DataError:
+        raise
+    except Image.DecompressionBombError as problem:
+        _refuse_bomb(called, str(problem).removeprefix("Image size (").split(")")[0])
+    except FileNotFoundError:
+        raise DataError(
+            f"{called}: there is no such file; check the path and the folder that it is relative to"
+        ) from None
+    except Exception as problem:  # Pillow's readers raise nearly every kind of exception on a malformed file
+        reason = str(problem) or type(problem).__name__
+        raise DataError(
+            f"{called}: the picture cannot be read ({reason}); replace the file or drop its row"
+        ) from problem
+
+
+def _regular_file(path: Path) -> io.BufferedReader:
+    """Open a file, but no folder, pipe or device, which could block or never end."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: this is not a file; a picture's path must name an image file")
+    return path.open("rb")
+
+
+def _identify(file: io.BufferedReader | io.BytesIO, called: str) -> Image.Image:
+    """Open lazily: header only."""
+    start = file.read(12)
+    file.seek(0)
+    if not start:
+        raise DataError(f"{called}: the file is empty; replace it or drop its row")
+    try:
+        return Image.open(file, formats=FORMATS)
+    except UnidentifiedImageError:
+        if start[4:8] == b"ftyp" and start[8:12] in HEIF_BRANDS:
+            return _open_heif(file, called)
+        raise DataError(
+            f"{called}: the format is not known, or the file is broken; expected one of {', '.join(FORMATS)}"
+        ) from None
+
+
+def _open_heif(file: io.BufferedReader | io.BytesIO, called: str) -> Image.Image:
+    """HEIC needs a package of its own."""
+    try:
+        import pillow_heif
+    except ImportError:
+        raise DataError(f"{called}: a HEIF/HEIC picture needs an extra package: pip install pillow-heif") from None
+    file.seek(0)
+    image: Image.Image = pillow_heif.HeifImageFile(file)
+    return image
+
+
+def _refuse_bomb(called: str, size: str) -> NoReturn:
+    raise DataError(
+        f"{called}: refused before decoding: {size}, more than the limit of {MAX_PIXELS:,}; store it smaller"
+    )
+
+
+def _is_grey(image: Image.Image) -> bool:
+    return image.mode in ("1", "L", "LA", "La", "F") or image.mode.startswith("I")
+
+
+def _as_array(image: Image.Image) -> Picture:
+    """Bring a loaded image of any mode to the one convention."""
+    if image.mode.startswith(("I", "F")):
+        return _scale_deep(np.asarray(image))
+    grey = _is_grey(image)
+    if not image.has_transparency_data:
+        return _unit_floats(np.asarray(image.convert("L" if grey else "RGB")))
+    colour = _unit_floats(np.asarray(image.convert("LA" if grey else "RGBA")))
+    alpha = colour[:, :, -1:]
+    on_white: Picture = colour[:, :, :-1] * alpha + (1 - alpha)
+    return on_white[:, :, 0] if grey else on_white
+
+
+def _scale_deep(values: NDArray[Any]) -> Picture:
+    """Scale grey of more than 8 bits into [0, 1] by the first full scale that holds it, else by its own range."""
+    wide = values.astype(np.float64)
+    low, high = float(wide.min()), float(wide.max())
+    if not np.isfinite(low + high):
+        raise ValueError("it has pixels that are nan or infinite")
+    full_scales = (1, 255, 65535) if values.dtype.kind == "f" else (65535,)
+    full = next((scale for scale in full_scales if 0 <= low and high <= scale), None)
+    scaled = (wide - low) / (high - low) if full is None else wide / full
+    return scaled.astype(np.float32)
+
+
+def _orientation(image: Image.Image) -> int:
+    """EXIF orientation, 1 to 8; 1 where there is none, or where it cannot be read."""
+    try:
+        given = image.getexif().get(0x0112, 1)
+    except Exception:  # damaged EXIF raises nearly anything, and says nothing about the pixels
+        return 1
+    return given if given in TURNS else 1
+
+
+def _oriented(picture: Picture, orientation: int) -> Picture:
+    return TURNS[orientation](picture)
+
+
+TURNS: dict[int, Callable[[Picture], Picture]] = {
+    1: lambda picture: picture,
+    2: lambda picture: picture[:, ::-1],
+    3: lambda picture: picture[::-1, ::-1],
+    4: lambda picture: picture[::-1],
+    5: lambda picture: picture.swapaxes(0, 1),
+    6: lambda picture: np.rot90(picture, -1),
+    7: lambda picture: picture[::-1, ::-1].swapaxes(0, 1),
+    8: lambda picture: np.rot90(picture),
+}
+"""What each EXIF orientation asks for, so that the picture stands upright."""
+
+
+def _unit_floats(values: NDArray[Any]) -> Picture:
+    """Integers divided by their type's largest value; bool and floats as they are."""
+    floats: Picture = values.astype(np.float32)
+    if values.dtype.kind == "u":
+        floats /= np.float32(np.iinfo(values.dtype).max)
+    return floats
+
+
+def _as_image(picture: Picture) -> Image.Image:
+    return Image.fromarray(np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8))
+
+
+def _channels_last(array: NDArray[Any]) -> NDArray[Any]:
+    """View an array of pictures as (n, H, W) or (n, H, W, 3)."""
+    expected = "expected (n, H, W), (n, 1, H, W), (n, 3, H, W), (n, H, W, 1) or (n, H, W, 3)"
+    if array.ndim not in (3, 4) or 0 in array.shape[1:]:
+        raise DataError(f"pictures have the shape {array.shape}; {expected}")
+    if array.ndim == 3:
+        return array
+    first, last = array.shape[1] in (1, 3), array.shape[3] in (1, 3)
+    if first and last and array.shape[1:] != (1, 1, 1):
+        raise DataError(f"pictures of shape {array.shape} can be read in two ways; give (n, H, W) or (n, H, W, 3)")
+    if not first and not last:
+        raise DataError(f"pictures have the shape {array.shape}; {expected}")
+    channels_last = array if last else np.moveaxis(array, 1, 3)
+    return channels_last[..., 0] if channels_last.shape[3] == 1 else channels_last
+
+
+def _check_unit_range(pictures: NDArray[Any]) -> None:
+    """Refuse floats outside [0, 1], a few pictures at a time so that a mapped file is not held as a whole."""
+    low, high = np.inf, -np.inf
+    for start in range(0, len(pictures), 1024):
+        some = pictures[start : start + 1024]
+        low, high = np.minimum(low, some.min()), np.maximum(high, some.max())
+    if len(pictures) and not (low >= 0 and high <= 1):
+        seen = "nan" if np.isnan(low + high) else f"{low:g} to {high:g}"
+        raise DataError(
+            f"pictures of floating-point numbers must lie in [0, 1], these hold {seen}; "
+            "divide by the full scale, or store them as uint8"
+        )
