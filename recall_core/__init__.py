@@ -11,6 +11,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``splits``       which rows ask, which answer, which train
 ``relevance``    which gallery items are right for a query, and which are junk
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
+``ties``         what the order of equally similar items can do to a score
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
 ``plain``        the courses' plain functions on matrices and arrays
 ``uncertainty``  ``Interval``: how far a score can be trusted, by group
