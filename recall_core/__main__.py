@@ -1,0 +1,7 @@
+"""``python -m recall_core``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,145 @@
+"""What is suspicious about the data, the split or the result.
+
+A finding does not stop a run; it stands beside the number, with a count and a few examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .relevance import Relevance
+from .splits import Split, Text, lacking_a_side
+from .tables import MISSING
+
+SEVERITIES = ("note", "warning", "error")
+N_EXAMPLES = 5
+
+REASONS = {
+    "junk": "all their relevant items are junk (the query itself, or the same-value rule)",
+    "unlabelled": "their own label is missing",
+    "unmatched": "no gallery item is relevant to them",
+}
+"""Why a query has nothing relevant: reason → words."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know before the number is believed.
+
+    Parameters
+    ----------
+    kind : str
+        For machines: ``without_relevant``, ``train_leak`` and so on.
+    severity : str
+        ``note`` (good to know), ``warning`` (the number may mislead), ``error`` (the number means something else).
+    count : int
+        How many items, queries or groups are concerned.
+    message : str
+        One sentence with the count and its denominator.
+    examples : tuple of str
+        The first few ids.
+    """
+
+    kind: str
+    severity: str
+    count: int
+    message: str
+    examples: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"severity is {self.severity!r}; choose one of {SEVERITIES}")
+
+
+def note(kind: str, message: str, count: int = 0) -> Finding:
+    """Make a finding that is good to know and names nobody."""
+    return Finding(kind, "note", count, message)
+
+
+def queries_without_relevant(ids: Text, split: Split, relevance: Relevance, value: Text | None) -> list[Finding]:
+    """Which queries have nothing relevant in the gallery, and which rule is the reason?
+
+    Parameters
+    ----------
+    ids, value : (n_item,) text
+        Ids of the table's rows, and the cells that decide relevance (None under pairs of judgements).
+    """
+    reason = reasons_without_relevant(split, relevance, value)
+    findings = []
+    for kind, why in REASONS.items():
+        lone = np.flatnonzero(reason == kind)
+        if len(lone):
+            message = f"{split.name}: {len(lone)} of {len(reason)} queries have nothing relevant in the gallery: {why}"
+            examples = _first(ids[split.query[lone]])
+            findings.append(Finding(f"without_relevant_{kind}", "warning", len(lone), message, examples))
+    return findings
+
+
+def reasons_without_relevant(split: Split, relevance: Relevance, value: Text | None) -> NDArray[np.object_]:
+    """(n_query,) text: why a query has nothing relevant (``junk``, ``unlabelled``, ``unmatched``), else empty."""
+    lone = relevance.n_relevant() == 0
+    reason = np.where(lone, "unmatched", "").astype(object)
+    if value is not None:
+        reason[lone & (value[split.query] == MISSING)] = "unlabelled"
+    reason[lone & (relevance.relevant.counts() > 0)] = "junk"
+    return reason
+
+
+def groups_lacking_a_side(group: Text | None, split: Split) -> list[Finding]:
+    """Which groups are on one side of a by-view split only?"""
+    lacking = [] if group is None else lacking_a_side(group, split)
+    if not lacking:
+        return []
+    message = f"{len(lacking)} groups are on one side of {split.name} only: {', '.join(lacking[:N_EXAMPLES])}"
+    more = f" and {len(lacking) - N_EXAMPLES} more" if len(lacking) > N_EXAMPLES else ""
+    return [Finding("lacking_a_side", "warning", len(lacking), message + more, _first(lacking))]
+
+
+def own_picture_kept(ids: Text, split: Split, relevance: Relevance) -> list[Finding]:
+    """How many queries find themselves in their own gallery, not removed as junk?"""
+    order = np.argsort(split.gallery, kind="stable")
+    at = np.searchsorted(split.gallery[order], split.query)
+    inside = at < len(order)
+    inside[inside] = split.gallery[order[at[inside]]] == split.query[inside]
+    own = np.flatnonzero(inside)
+    indptr, junk = relevance.junk.pairs()
+    junk_query = np.repeat(np.arange(relevance.n_query), np.diff(indptr))
+    width = max(relevance.n_gallery, 1)
+    kept = own[~np.isin(own * width + order[at[own]], junk_query * width + junk)]
+    if not len(kept):
+        return []
+    message = (
+        f"{split.name}: {len(kept)} of {len(split.query)} queries stand in their own gallery and find themselves; "
+        "a perfect score then means nothing (remove them with --junk-same id)"
+    )
+    return [Finding("own_picture", "error", len(kept), message, _first(ids[split.query[kept]]))]
+
+
+def training_leak(group: Text | None, split: Split) -> list[Finding]:
+    """Which groups are both in the training draw and in the evaluation?"""
+    if not len(split.train):
+        return []
+    rows = np.union1d(split.query, split.gallery)
+    findings = []
+    shared_rows = np.intersect1d(rows, split.train)
+    if len(shared_rows):
+        message = f"{len(shared_rows)} of {len(rows)} evaluated images were trained on"
+        findings.append(Finding("train_rows", "error", len(shared_rows), message, _first(map(str, shared_rows))))
+    if group is not None:
+        crossing = sorted((set(group[rows]) & set(group[split.train])) - {MISSING})
+        if crossing:
+            evaluated = set(group[rows]) - {MISSING}
+            message = (
+                f"{len(crossing)} of {len(evaluated)} evaluated groups were also trained on: the score is inflated"
+            )
+            findings.append(Finding("train_leak", "error", len(crossing), message, _first(crossing)))
+    return findings
+
+
+def _first(items: Iterable[Any] | Sequence[Any]) -> tuple[str, ...]:
+    return tuple(str(item) for item in list(items)[:N_EXAMPLES])

@@ -1,0 +1,162 @@
+"""Arguments to calls: ``python -m recall_core evaluate DATA …``.
+
+Exit code 0; 2 with one clear line on standard error where the data or a choice cannot be right. Standard output
+carries the report alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from . import report
+from .dataset import COLUMN_NAMES, load
+from .encoders import ENCODERS, FITTED
+from .errors import DataError, MissingDependency
+from .evaluation import encode_dataset, evaluate
+from .glyphlab import DEFAULT_SEED, VARIANTS, write
+from .ranking import SIMILARITIES
+from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
+from .splits import SPLITS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    parsed = parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], None] = parsed.run
+    try:
+        run(parsed)
+    except (DataError, MissingDependency) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has left; a second message about it helps nobody
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and options: the help is the reference."""
+    top = argparse.ArgumentParser(prog="python -m recall_core", description="Evaluate image retrieval.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
+    _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
+    return top
+
+
+def spec_of(parsed: argparse.Namespace) -> Spec:
+    """Read the spec out of parsed arguments."""
+    return Spec(
+        data=parsed.data,
+        columns=tuple(_pair(given, "--column ROLE=COLUMN") for given in parsed.column),
+        encoding=parsed.encoding,
+        where=_filter(parsed.where),
+        query=_filter(parsed.query),
+        gallery=_filter(parsed.gallery),
+        split=parsed.split,
+        both=parsed.both,
+        train=parsed.train,
+        relevant=parsed.relevant,
+        relevant_pairs=parsed.relevant_pairs,
+        junk_same=parsed.junk_same,
+        embeddings=parsed.embeddings,
+        gallery_embeddings=parsed.gallery_embeddings,
+        ids=parsed.ids,
+        scores=parsed.scores,
+        encoder=parsed.encoder,
+        query_images=parsed.query_images,
+        similarity=parsed.similarity,
+        no_relevant=parsed.no_relevant,
+        ks=tuple(parsed.k),
+        seed=parsed.seed,
+        bad_rows=parsed.bad_rows,
+    )
+
+
+def add_spec_options(command: argparse.ArgumentParser) -> None:
+    """Give a command the options that spell a spec."""
+    option = command.add_argument
+    option("data", metavar="DATA", help="a folder, or a built-in data set: digits, photo_patches")
+    roles = ", ".join(COLUMN_NAMES)
+    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
+    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    option("--where", metavar="COL=VALUE", action="append", help="rows that take part (default: split=test if there)")
+    option("--split", choices=SPLITS, help="who asks and who answers (default: by-role, by-view or leave-one-out)")
+    option("--query", metavar="COL=VALUE", action="append", help="rows that ask; with --gallery, instead of --split")
+    option("--gallery", metavar="COL=VALUE", action="append", help="rows that answer")
+    option("--both", action="store_true", help="evaluate the other direction too")
+    option("--train", metavar="random|grouped|COL=VALUE", help="what a fitted encoder sees (default: split=train)")
+    option("--relevant", metavar="COLUMN", help="equal values are relevant to each other (default: group, else label)")
+    option("--relevant-pairs", metavar="FILE", help="judgements instead: query_id, gallery_id, grade")
+    option("--junk-same", metavar="COLUMN", help="relevant items with the same value here are left out")
+    option("--embeddings", metavar="FILE", help="vectors as .npy, by row, or by --ids")
+    option("--gallery-embeddings", metavar="FILE", help="the gallery's vectors, where the sides are stored apart")
+    option("--ids", metavar="FILE", help="the ids of the vectors' rows, one a line")
+    option("--scores", metavar="FILE", help="a matrix of scores as .npy; nan means not retrieved")
+    names = ", ".join([*ENCODERS, *FITTED])
+    option("--encoder", metavar="NAME", help=f"{names}, or module:function (default: raw)")
+    option("--query-images", metavar="FILE", help="pictures that replace the query side's, as .npy")
+    option("--similarity", choices=list(SIMILARITIES), default="cosine", help="of two vectors (default: cosine)")
+    option("--no-relevant", choices=POLICIES, default="miss", help="a query with nothing relevant (default: miss)")
+    option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")
+    option("--seed", metavar="N", type=int, help="of a random split or draw (default: 0)")
+    option("--bad-rows", choices=BAD_ROWS, default="stop", help="rows with nan or infinity (default: stop)")
+
+
+def _add_evaluate(command: argparse.ArgumentParser) -> None:
+    add_spec_options(command)
+    option = command.add_argument
+    option("--json", action="store_true", help="print one JSON object instead of text")
+    option("--csv", metavar="OUT", help="write one row a query to this file")
+    option("--save-embeddings", metavar="FILE", help="write the encoder's vectors, by row, as .npy")
+    command.set_defaults(run=_evaluate)
+
+
+def _evaluate(parsed: argparse.Namespace) -> None:
+    spec = spec_of(parsed)
+    dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    encoded = None
+    if parsed.save_embeddings is not None:
+        encoded = encode_dataset(dataset, spec)
+        with _writable(parsed.save_embeddings).open("wb") as stream:
+            np.save(stream, encoded)
+    evaluation = evaluate(dataset, spec, encoded=encoded)
+    if parsed.csv is not None:
+        _writable(parsed.csv).write_text(report.to_csv(evaluation), encoding="utf-8")
+    if parsed.json:
+        print(json.dumps(report.to_json(evaluation), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(report.text(evaluation), end="")
+
+
+def _add_glyphlab(command: argparse.ArgumentParser) -> None:
+    option = command.add_argument
+    option("folder", metavar="FOLDER", help="images.npy, metadata.csv and corrupted_test.npy are written here")
+    option("--variant", choices=list(VARIANTS), default="standard", help="standard, or textured for the leakage lesson")
+    option("--seed", metavar="N", type=int, default=DEFAULT_SEED, help=f"(default: {DEFAULT_SEED})")
+    command.set_defaults(run=lambda parsed: write(Path(parsed.folder), seed=parsed.seed, variant=parsed.variant))
+
+
+def _filter(given: list[str] | None) -> Filter | None:
+    """Repeated COL=VALUE options as a filter; one empty option takes every row."""
+    if given is None:
+        return None
+    return make_filter(_pair(one, "COLUMN=VALUE") for one in given if one)
+
+
+def _pair(given: str, form: str) -> tuple[str, str]:
+    left, equals, right = given.partition("=")
+    if not equals or not left:
+        raise DataError(f"{given!r} is not of the form {form}")
+    return left, right
+
+
+def _writable(name: str) -> Path:
+    path = Path(name)
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"{name} cannot be written: there is no folder {path.parent}; make it first")
+    return path

@@ -1,0 +1,365 @@
+"""The only wiring: ``evaluate(dataset, spec) -> Evaluation``.
+
+load → encode → split → relate → rank → score → estimate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from . import audit, metrics, protocol, ranking, sources, vectors
+from .audit import Finding
+from .dataset import Dataset
+from .metrics import Score
+from .ranking import Ranking
+from .relevance import IntArray, Relevance
+from .spec import Spec
+from .splits import Split, units
+from .uncertainty import Interval, bootstrap_interval, interval, intervals
+from .vectors import Array
+
+TOP = 50
+"""How many items of each ranked list an evaluation keeps; every rank of a relevant item is kept besides."""
+
+CURVES = {
+    "recall": metrics.recall_curve,
+    "map": metrics.average_precision_curve,
+}
+"""Curves over k: metric → (numerators for k = 1 … depth, denominators)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A score with what is known of its uncertainty.
+
+    Parameters
+    ----------
+    score : Score
+    interval : Interval or None
+        By groups; None where nothing can be evaluated.
+    bootstrap : Interval or None
+        For query-level R@k: the group-level bootstrap that the lab prescribes, beside it.
+    """
+
+    score: Score
+    interval: Interval | None
+    bootstrap: Interval | None = None
+
+    @property
+    def value(self) -> float:
+        """Ratio of the sums; nan where nothing can be evaluated."""
+        return self.score.value
+
+    @property
+    def numerator(self) -> float:
+        """Sum of the numerators: for R@k, the hits."""
+        return float(self.score.numerator.sum())
+
+    @property
+    def denominator(self) -> float:
+        """Sum of the denominators: for R@k, the queries that count."""
+        return float(self.score.denominator.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """One direction of an evaluation: who asks whom, what is right, and what came out."""
+
+    split: Split
+    relevance: Relevance
+    ranking: Ranking
+    counts: Mapping[str, int | None]
+    scores: Mapping[str, Estimate]
+
+    @property
+    def name(self) -> str:
+        """As reports key it: ``view0->view1``."""
+        return self.split.name
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A number, everything that determined it, and everything behind it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : Spec
+        Fully resolved.
+    directions : tuple of Direction
+    counts, scores : mapping
+        Of all directions together: queries one after the other.
+    table : pandas.DataFrame
+        One row a query of each direction: see ``query_table``.
+    findings : tuple of Finding
+    """
+
+    dataset: Dataset
+    spec: Spec
+    directions: tuple[Direction, ...]
+    counts: Mapping[str, int | None]
+    scores: Mapping[str, Estimate]
+    table: pd.DataFrame
+    findings: tuple[Finding, ...]
+
+    def direction(self, name: str) -> Direction:
+        """Look a direction up by its name, or raise ``KeyError``."""
+        return {direction.name: direction for direction in self.directions}[name]
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """How do R@k and mAP@k change with k, in each direction and pooled?
+
+        Columns ``metric`` (recall, map), ``direction`` (name, or ``both``), ``k``, ``value``, ``low``, ``high``;
+        the band is the metric's interval at each k, nan where there is none.
+        """
+        depth = min(TOP, max(len(direction.split.gallery) for direction in self.directions))
+        parts = []
+        for metric in CURVES:
+            for name, which in _views(self.directions).items():
+                parts.append(_curve(self, metric, name, which, depth))
+        return pd.concat(parts, ignore_index=True)
+
+    @cached_property
+    def first_hits(self) -> pd.DataFrame:
+        """At which rank do queries find their first relevant item, and how many find none?
+
+        Columns ``direction``, ``rank`` (1 …; 0 for queries that find none), ``n_query``.
+        """
+        counted = self.table.groupby(["direction", "first_rank"], sort=True).size()
+        return counted.rename("n_query").reset_index().rename(columns={"first_rank": "rank"})
+
+    def __repr__(self) -> str:
+        from .report import text  # the report reads evaluations; a repr is the one place that looks the other way
+
+        return text(self)
+
+
+def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | None = None, **choices: Any) -> Evaluation:
+    """How well do the queries find what is relevant to them?
+
+    Parameters
+    ----------
+    dataset : Dataset
+        From ``load`` or ``Dataset.from_arrays``.
+    spec : Spec, optional
+        The choices; what is left open is filled from the data and reported.
+    encoded : (n_item, n_dim) array, optional
+        What ``encode_dataset`` returned for the same data set, encoder and training draw, to save encoding it again.
+    **choices
+        Fields of ``Spec``, for a notebook: ``evaluate(data, ks=(1, 5), relevant="label")``.
+
+    Returns
+    -------
+    Evaluation
+        With both directions apart and pooled where the split has two.
+
+    Raises
+    ------
+    DataError
+        The data or the choices cannot be right; the message says what, where, and what to do.
+    """
+    open_spec = (spec or Spec(data=dataset.name)).replace(**choices)
+    spec = sources.resolve(dataset, open_spec)
+    splits = protocol.directions(dataset, spec)
+    asked, answers, notes = sources.side_vectors(dataset, spec, splits, encoded)
+    if asked is not None and spec.bad_rows == "drop":
+        bad = np.union1d(vectors.bad_rows(asked), vectors.bad_rows(answers))
+        if len(bad):
+            splits = protocol.directions(dataset, spec, drop=bad)
+            message = f"{len(bad)} rows were dropped: their vectors hold nan or infinity"
+            notes.append(Finding("bad_rows", "warning", len(bad), message, tuple(map(str, dataset.ids[bad[:5]]))))
+    given = None if spec.scores is None else sources.score_matrix(Path(spec.scores), splits[0])
+    made = []
+    for i, split in enumerate(splits):
+        relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
+        if given is not None:
+            ranked = ranking.rank_scores(given if i == 0 else given.T, relevance, top=TOP)
+        else:
+            sources.stop_at_bad_rows(dataset, split, asked, answers)
+            ranked = ranking.rank(
+                asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
+            )
+        made.append(_direction(dataset, spec, split, relevance, ranked, None if given is not None else asked))
+        notes += protocol.findings(dataset, spec, split, relevance)
+    everything = tuple(made)
+    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in everything])
+    scores = _estimates({name: [d.scores[name].score for d in everything] for name in everything[0].scores}, groups)
+    notes += _whole_findings(dataset, spec, everything, scores)
+    return Evaluation(
+        dataset,
+        spec,
+        everything,
+        _pooled_counts(everything),
+        scores,
+        pd.concat([query_table(dataset, spec, direction) for direction in everything], ignore_index=True),
+        tuple(notes),
+    )
+
+
+def query_table(dataset: Dataset, spec: Spec, direction: Direction) -> pd.DataFrame:
+    """What happened to each query?
+
+    Columns
+    -------
+    direction, query (position in the direction), row (in the table), id, group, label,
+    n_relevant, n_gallery, first_rank (0: found none), n_tied (gallery items as similar as the best relevant one),
+    right_id, right_similarity (the best-ranked relevant item), wrong_id, wrong_similarity (the best-ranked other item),
+    margin (right − wrong: below 0 where a wrong item stands first), reason (why nothing is relevant), and the
+    query's own value of each score, nan where it is left out.
+    """
+    split, ranked = direction.split, direction.ranking
+    first, has = ranked.indptr[:-1], ranked.n_relevant > 0
+    has &= np.append(ranked.rank, 0)[np.minimum(first, len(ranked.rank))] > 0
+    at = first[has]
+    right, right_similarity = np.full(ranked.n_query, -1, np.intp), np.full(ranked.n_query, np.nan)
+    right[has], right_similarity[has] = ranked.position[at], ranked.similarity[at]
+    n_tied = np.zeros(ranked.n_query, np.intp)
+    n_tied[has] = ranked.tied[at]
+    wrong, wrong_similarity = best_wrong(ranked)
+    ids = np.append(dataset.ids, "")
+    gallery = np.append(split.gallery, len(dataset))
+    value = None if spec.relevant is None else dataset.values(spec.relevant)
+    columns: dict[str, Any] = {
+        "direction": direction.name,
+        "query": np.arange(ranked.n_query),
+        "row": split.query,
+        "id": dataset.ids[split.query],
+    }
+    for role in ("group", "label"):
+        cells = dataset.role(role)
+        if cells is not None:
+            columns[role] = cells[split.query]
+    columns |= {
+        "n_relevant": ranked.n_relevant,
+        "n_gallery": ranked.n_gallery,
+        "first_rank": metrics.first_hit(ranked),
+        "n_tied": n_tied,
+        "right_id": ids[gallery[right]],
+        "right_similarity": right_similarity,
+        "wrong_id": ids[gallery[wrong]],
+        "wrong_similarity": wrong_similarity,
+        "margin": right_similarity - wrong_similarity,
+        "reason": audit.reasons_without_relevant(split, direction.relevance, value),
+    }
+    return pd.DataFrame(columns | {name: e.score.per_query() for name, e in direction.scores.items()})
+
+
+def best_wrong(ranked: Ranking) -> tuple[IntArray, NDArray[np.float64]]:
+    """Which item that is not relevant stands highest in each list?
+
+    Returns
+    -------
+    position : (n_query,) intp
+        −1 where the kept part of the list (``ranked.depth``) holds relevant items only, or nothing.
+    similarity : (n_query,) float64
+    """
+    width = int(ranked.top_position.max(initial=0)) + 1
+    width = max(width, int(ranked.position.max(initial=0)) + 1)
+    keys = np.arange(ranked.n_query)[:, None] * width + ranked.top_position
+    wrong = (ranked.top_position >= 0) & ~np.isin(keys, ranked.query * width + ranked.position)
+    at = wrong.argmax(axis=1) if ranked.depth else np.zeros(ranked.n_query, np.intp)
+    rows = np.arange(ranked.n_query)
+    if not ranked.depth:
+        return np.full(ranked.n_query, -1, np.intp), np.full(ranked.n_query, np.nan)
+    found = wrong[rows, at]
+    return (
+        np.where(found, ranked.top_position[rows, at], -1),
+        np.where(found, ranked.top_similarity[rows, at], np.nan),
+    )
+
+
+def _direction(
+    dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, ranked: Ranking, asked: Array | None
+) -> Direction:
+    lone = int((ranked.n_relevant == 0).sum())
+    counts = {
+        "n_query": len(split.query),
+        "n_gallery": len(split.gallery),
+        "n_evaluable": len(split.query) - lone,
+        "n_without_relevant": lone,
+        "n_junk": int((len(split.gallery) - ranked.n_gallery).sum()),
+        "n_dim": None if asked is None else int(asked.shape[1]),
+    }
+    scores = metrics.all_scores(ranked, spec.ks, spec.no_relevant)  # type: ignore[arg-type]
+    groups = _query_groups(dataset, split)
+    return Direction(
+        split, relevance, ranked, counts, _estimates({name: [score] for name, score in scores.items()}, groups)
+    )
+
+
+def _query_groups(dataset: Dataset, split: Split) -> IntArray:
+    group = dataset.role("group")
+    return split.query if group is None else units(group)[split.query]
+
+
+def _estimates(scores: Mapping[str, Sequence[Score]], groups: IntArray) -> dict[str, Estimate]:
+    """Pool each metric's directions and put its interval beside it."""
+    made = {}
+    for name, parts in scores.items():
+        score = metrics.pool(parts) if len(parts) > 1 else parts[0]
+        boot = bootstrap_interval(score, groups) if name.startswith(("recall@", "recall_evaluable@")) else None
+        made[name] = Estimate(score, interval(score, groups), boot)
+    return made
+
+
+def _pooled_counts(directions: Sequence[Direction]) -> dict[str, int | None]:
+    pooled: dict[str, int | None] = {}
+    for name in ("n_query", "n_evaluable", "n_without_relevant", "n_junk"):
+        pooled[name] = sum(direction.counts[name] or 0 for direction in directions)
+    for name in ("n_gallery", "n_dim"):
+        values = {direction.counts[name] for direction in directions}
+        pooled[name] = values.pop() if len(values) == 1 else None
+    return pooled
+
+
+def _views(directions: Sequence[Direction]) -> dict[str, Sequence[Direction]]:
+    views: dict[str, Sequence[Direction]] = {direction.name: [direction] for direction in directions}
+    return views | ({"both": directions} if len(directions) > 1 else {})
+
+
+def _curve(whole: Evaluation, metric: str, name: str, which: Sequence[Direction], depth: int) -> pd.DataFrame:
+    options = {"no_relevant": whole.spec.no_relevant} if metric == "recall" else {}
+    parts = [CURVES[metric](direction.ranking, depth, **options) for direction in which]
+    numerators = np.concatenate([numerator for numerator, _ in parts])
+    denominator = np.concatenate([denominator for _, denominator in parts])
+    groups = np.concatenate([_query_groups(whole.dataset, direction.split) for direction in which])
+    bands = intervals(metric, numerators, denominator, groups)
+    total = denominator.sum()
+    values = numerators.sum(axis=0) / total if total > 0 else np.full(depth, np.nan)
+    return pd.DataFrame(
+        {
+            "metric": metric,
+            "direction": name,
+            "k": np.arange(1, depth + 1),
+            "value": values,
+            "low": [np.nan if band is None else band.low for band in bands],
+            "high": [np.nan if band is None else band.high for band in bands],
+        }
+    )
+
+
+def _whole_findings(
+    dataset: Dataset, spec: Spec, directions: Sequence[Direction], scores: Mapping[str, Estimate]
+) -> list[Finding]:
+    found = audit.training_leak(dataset.role("group"), directions[0].split)
+    smallest = min(int(direction.ranking.n_gallery.min(initial=0)) for direction in directions)
+    beyond = [k for k in spec.ks if k > smallest]
+    if beyond:
+        message = f"k = {', '.join(map(str, beyond))} reaches beyond a gallery of {smallest}: the whole gallery counts"
+        found.append(audit.note("k_beyond_gallery", message, len(beyond)))
+    if "group" not in dataset.columns:
+        found.append(audit.note("no_group", "no group column: each item is taken as independent in the intervals"))
+    first = scores[f"recall@{spec.ks[0]}"].score
+    if first.n_tied:
+        message = f"{first.n_tied} of {first.n_query} queries: {first.name} depends on the order of tied items"
+        found.append(Finding("ties", "warning", first.n_tied, message))
+    return found

@@ -1,0 +1,252 @@
+"""From a spec to a protocol: which rows take part, who asks whom, and what counts as right.
+
+Whatever the user left open is filled here, each default separately, and said.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from . import audit, splits
+from .dataset import COLUMN_NAMES, Dataset
+from .errors import DataError
+from .relevance import IntArray, Relevance, Sets
+from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
+from .splits import Split
+from .tables import MISSING, read_table
+
+
+def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
+    """Fill every choice that was left open.
+
+    Parameters
+    ----------
+    fitted : bool
+        Does the encoder learn from training rows, so that it needs some?
+
+    Raises
+    ------
+    DataError
+        A choice names a column or value that is not there, or no rule of relevance can be found.
+    """
+    where = spec.where
+    if where is None:
+        where = _test_rows(dataset) if spec.train not in RANDOM_SPLITS else ()
+    filled = spec.replace(where=where, columns=tuple(dataset.columns.items()))
+    rows = select_rows(dataset, where)
+    if filled.query is None and filled.split is None:
+        filled = filled.replace(split=_default_split(dataset, rows))
+    if filled.split is not None and filled.split not in splits.SPLITS:
+        raise DataError(f"--split {filled.split}: no such split; choose one of {', '.join(splits.SPLITS)}")
+    if filled.relevant is None and filled.relevant_pairs is None:
+        filled = filled.replace(relevant=_default_relevant(dataset))
+    if fitted and filled.train is None:
+        filled = filled.replace(train=_default_train(dataset))
+    if filled.split == "by-view":
+        filled = filled.replace(both=True)
+    elif filled.split == "leave-one-out" and filled.both:
+        raise DataError("leave-one-out is its own other direction; leave --both out")
+    seed = (DEFAULT_SEED if spec.seed is None else spec.seed) if filled.draws else None
+    return filled.replace(seed=seed)
+
+
+def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
+    """Positions of the rows that meet all conditions, in table order.
+
+    Raises
+    ------
+    DataError
+        No such column, a value that no row has, or nothing left.
+    """
+    keep = np.ones(len(dataset), bool)
+    for column, values in conditions:
+        cells = dataset.values(column)
+        for value in values:
+            if not (cells == value).any():
+                there = sorted(set(cells))
+                shown = ", ".join(map(repr, there[:8])) + (" …" if len(there) > 8 else "")
+                raise DataError(f"no row has {column}={value}; its values are {shown}")
+        keep &= np.isin(cells.astype(str), list(values))
+    if not keep.any():
+        words = " and ".join(f"{column} in {'|'.join(values)}" for column, values in conditions)
+        raise DataError(f"no row has {words}; widen --where")
+    return np.flatnonzero(keep)
+
+
+def directions(dataset: Dataset, spec: Spec, *, drop: IntArray | None = None) -> tuple[Split, ...]:
+    """Who asks and who answers, in each direction of a resolved spec; rows in ``drop`` take no part."""
+    selected = select_rows(dataset, spec.where or ())
+    selected = selected if drop is None else np.setdiff1d(selected, drop)
+    rows, train = _training_draw(dataset, spec, selected)
+    split = _query_gallery(dataset, spec, rows)
+    split = Split(split.query, split.gallery, split.query_name, split.gallery_name, split.drawn, train)
+    return (split, split.reverse()) if spec.both else (split,)
+
+
+def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False) -> Relevance:
+    """What is right and what is junk for each query of one direction.
+
+    Parameters
+    ----------
+    reverse : bool
+        Is this the other direction, so that pairs of judgements are read from right to left?
+    """
+    n_gallery = len(split.gallery)
+    if spec.relevant_pairs is not None:
+        relevant = _judged(dataset, Path(spec.relevant_pairs), split, reverse=reverse)
+    else:
+        cells = dataset.values(spec.relevant or "")
+        relevant = Sets.from_labels(list(cells[split.query]), list(cells[split.gallery]))
+    junk = Sets.empty(len(split.query))
+    if spec.split == "leave-one-out":
+        own = np.arange(len(split.query))
+        junk = Sets(own, np.arange(len(own) + 1), own)
+    if spec.junk_same is not None:
+        same = dataset.values(spec.junk_same)
+        alike = Sets.from_labels(list(same[split.query]), list(same[split.gallery]))
+        junk = _union(junk, _intersection(relevant, alike, n_gallery), n_gallery)
+    return Relevance(relevant, junk, n_gallery)
+
+
+def _test_rows(dataset: Dataset) -> Filter:
+    cells = dataset.role("split")
+    return ((dataset.columns["split"], ("test",)),) if cells is not None and (cells == "test").any() else ()
+
+
+def _default_split(dataset: Dataset, rows: IntArray) -> str:
+    if "side" in dataset.columns:
+        return "by-role"
+    view = dataset.role("view")
+    if view is not None and "group" in dataset.columns and len(set(view[rows])) == 2:
+        return "by-view"
+    return "leave-one-out"
+
+
+def _default_relevant(dataset: Dataset) -> str:
+    for role in ("group", "label"):
+        if role in dataset.columns:
+            return dataset.columns[role]
+    conventional = ", ".join(COLUMN_NAMES["group"] + COLUMN_NAMES["label"])
+    raise DataError(
+        f"what makes an item relevant? {dataset.name} has no column named {conventional}; "
+        f"choose one with --relevant COLUMN: {', '.join(map(str, dataset.table.columns))}"
+    )
+
+
+def _default_train(dataset: Dataset) -> str:
+    cells = dataset.role("split")
+    if cells is not None and (cells == "train").any():
+        return f"{dataset.columns['split']}=train"
+    raise DataError(
+        "this encoder learns from training rows, and the table has no rows with split=train; "
+        "choose --train grouped, --train random or --train COLUMN=VALUE"
+    )
+
+
+def _training_draw(dataset: Dataset, spec: Spec, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows left to evaluate, and rows trained on."""
+    if spec.train is None:
+        return rows, np.zeros(0, np.intp)
+    if spec.train == "random":
+        train, rest = splits.draw_random_train(rows, seed=spec.seed or 0)
+    elif spec.train == "grouped":
+        train, rest = splits.draw_grouped_train(_groups(dataset), rows, seed=spec.seed or 0)
+    else:
+        column, equals, value = spec.train.partition("=")
+        if not equals:
+            raise DataError(f"--train {spec.train}: write random, grouped or COLUMN=VALUE")
+        train, rest = select_rows(dataset, ((column, (value,)),)), rows
+    return rest, train
+
+
+def _query_gallery(dataset: Dataset, spec: Spec, rows: IntArray) -> Split:
+    if spec.query is not None and spec.gallery is not None:
+        query, gallery = (np.intersect1d(rows, select_rows(dataset, side)) for side in (spec.query, spec.gallery))
+        return splits.by_filter(query, gallery, f"{_words(spec.query)} asks, {_words(spec.gallery)} answers")
+    if spec.split == "by-role":
+        return splits.by_role(_cells(dataset, "side"), rows, dataset.columns["side"])
+    if spec.split == "by-view":
+        return splits.by_view(_groups(dataset), _cells(dataset, "view"), rows)
+    if spec.split == "random":
+        return splits.random_halves(rows, seed=spec.seed or 0)
+    if spec.split == "grouped":
+        return splits.grouped(_groups(dataset), rows, seed=spec.seed or 0)
+    return splits.leave_one_out(rows)
+
+
+def _cells(dataset: Dataset, role: str) -> splits.Text:
+    cells = dataset.role(role)
+    if cells is None:
+        raise DataError(
+            f"this choice needs a column that says the {role}; {dataset.name} has none named "
+            f"{', '.join(COLUMN_NAMES[role])}; name yours with --column {role}=COLUMN"
+        )
+    return cells
+
+
+def _groups(dataset: Dataset) -> splits.Text:
+    return _cells(dataset, "group")
+
+
+def _words(conditions: Filter) -> str:
+    return " and ".join(f"{column}={'|'.join(values)}" for column, values in conditions) or "every row"
+
+
+def _judged(dataset: Dataset, path: Path, split: Split, *, reverse: bool) -> Sets:
+    """Sets from a file of judgements: query_id, gallery_id, and optionally grade (above 0 is relevant)."""
+    table = read_table(path)
+    for column in ("query_id", "gallery_id"):
+        if column not in table:
+            raise DataError(f"{path.name} has no column {column}; judgements are query_id, gallery_id and grade")
+    known = set(dataset.ids)
+    at_query = {dataset.ids[row]: q for q, row in enumerate(split.query)}
+    at_gallery = {dataset.ids[row]: g for g, row in enumerate(split.gallery)}
+    asks, answers = ("gallery_id", "query_id") if reverse else ("query_id", "gallery_id")
+    grades = table["grade"] if "grade" in table else ["1"] * len(table)
+    pairs = []
+    for line, (query, gallery, grade) in enumerate(zip(table[asks], table[answers], grades, strict=True), 2):
+        for item in (query, gallery):
+            if item not in known:
+                raise DataError(f"{path.name} line {line}: {dataset.name} has no item {item!r}; check the ids")
+        if _grade(grade, path.name, line) > 0 and query in at_query and gallery in at_gallery:
+            pairs.append((at_query[query], at_gallery[gallery]))
+    both = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return Sets.from_pairs(both[:, 0], both[:, 1], len(split.query))
+
+
+def _grade(cell: str, name: str, line: int) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        shown = "empty" if cell == MISSING else repr(cell)
+        raise DataError(f"{name} line {line}: grade is {shown}; write a number, above 0 for relevant") from None
+
+
+def _keys(sets: Sets, n_gallery: int) -> IntArray:
+    """One integer for each (query, position) pair."""
+    indptr, positions = sets.pairs()
+    return np.repeat(np.arange(sets.n_query), np.diff(indptr)) * max(n_gallery, 1) + positions
+
+
+def _from_keys(keys: IntArray, n_query: int, n_gallery: int) -> Sets:
+    query, position = np.divmod(keys, max(n_gallery, 1))
+    return Sets.from_pairs(query, position, n_query)
+
+
+def _intersection(a: Sets, b: Sets, n_gallery: int) -> Sets:
+    return _from_keys(np.intersect1d(_keys(a, n_gallery), _keys(b, n_gallery)), a.n_query, n_gallery)
+
+
+def _union(a: Sets, b: Sets, n_gallery: int) -> Sets:
+    return _from_keys(np.union1d(_keys(a, n_gallery), _keys(b, n_gallery)), a.n_query, n_gallery)
+
+
+def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance) -> list[audit.Finding]:
+    """What is to be known about one direction before its number is believed."""
+    value = None if spec.relevant is None else dataset.values(spec.relevant)
+    group = dataset.role("group")
+    found = audit.queries_without_relevant(dataset.ids, split, relevance, value)
+    found += audit.own_picture_kept(dataset.ids, split, relevance)
+    return found + (audit.groups_lacking_a_side(group, split) if spec.split == "by-view" else [])

@@ -1,0 +1,75 @@
+"""Text tables as people have them: every cell stays as written."""
+
+from pathlib import Path
+
+import pytest
+
+from recall_core.errors import DataError
+from recall_core.tables import read_table
+
+
+def write(folder: Path, content: str | bytes) -> Path:
+    path = folder / "metadata.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_names_that_look_like_numbers_stay_as_written(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, "id,group\n0001,NA\n04,None\n4,1e5\n1234567890123456789,\n"))
+    assert table["id"].tolist() == ["0001", "04", "4", "1234567890123456789"]
+    assert table["group"].tolist() == ["NA", "None", "1e5", ""]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_separator_is_found_in_the_header(tmp_path: Path, mark: str) -> None:
+    content = "\n".join(mark.join(cells) for cells in (["id", "group", "x"], ["a", "g", "1.5"], ["b", "h", "2"]))
+    assert read_table(write(tmp_path, content)).to_numpy().tolist() == [["a", "g", "1.5"], ["b", "h", "2"]]
+
+
+def test_decimal_commas_survive_between_semicolons(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, "id;x\na;1,5\n"))["x"].tolist() == ["1,5"]
+
+
+def test_byte_order_mark_windows_line_ends_and_blanks_after_the_comma_do_not_matter(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, b"\xef\xbb\xbfimage_id, group\r\na, g\r\n\r\nb, h\r\n"))
+    assert list(table.columns) == ["image_id", "group"]
+    assert table["group"].tolist() == ["g", "h"]
+
+
+def test_quoted_cells_may_hold_separators_and_line_ends(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, 'id,note\na,"x, y\nz"\n'))["note"].tolist() == ["x, y\nz"]
+
+
+def test_both_unicode_forms_of_a_name_are_one_name(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, "id\na\u0301rvi\u0301z\n"))["id"].tolist() == ["árvíz"]
+
+
+def test_another_encoding_is_an_error_that_offers_the_option_and_is_read_when_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,group\na,Erdő\n".encode("cp1250"))
+    with pytest.raises(DataError, match=r"metadata.csv line 2: byte 0xf5 is not utf-8; .*--encoding cp1250"):
+        read_table(path)
+    assert read_table(path, encoding="cp1250")["group"].tolist() == ["Erdő"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "metadata.csv is empty"),
+        ("id,id\na,b\n", "names 'id' more than once"),
+        ("id,,x\na,b,c\n", "header cell 2 is empty"),
+        ("id,x\na,1\nb\n", "line 3: 1 cells where the header has 2"),
+        ("id,x\na,1,2\n", "line 2: 3 cells where the header has 2"),
+        ('id,x\na,"1\n', "line 2: unexpected end of data"),
+        ("id,x\na,\x00\n", "contains zero bytes"),
+    ],
+)
+def test_a_table_that_cannot_be_right_is_refused_with_its_place(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_table(write(tmp_path, content))
+
+
+def test_an_unknown_encoding_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="encoding 'klingon' is not known"):
+        read_table(write(tmp_path, "id\na\n"), encoding="klingon")
+    with pytest.raises(DataError, match=r"gone.csv cannot be read"):
+        read_table(tmp_path / "gone.csv")
