@@ -10,6 +10,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``encoders``     pictures → vectors
 ``splits``       which rows ask, which answer, which train
 ``relevance``    which gallery items are right for a query, and which are junk
+``similarity``   how alike two vectors are, the same to the last bit on every machine
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
 ``ties``         what the order of equally similar items can do to a score
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import DataError
 from .relevance import IntArray, Relevance
+from .similarity import Vectors, exact_block, prepare
 
 FloatArray = NDArray[np.float64]
 
@@ -90,64 +93,263 @@ class Ranking:
         return np.repeat(np.arange(self.n_query), self.n_relevant)
 
 
-def rank_scores(scores: ArrayLike, relevance: Relevance, *, top: int = 10) -> Ranking:
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one stretch of the gallery adds to a ranking: counts that add up, and the top of its own lists.
+
+    Parameters
+    ----------
+    above, before, tied : (n_pair,) intp
+        For each pair, items of the stretch that are more similar; exactly as similar and earlier in the gallery;
+        exactly as similar (the relevant item itself not counted).
+    top_position, top_similarity : (n_query, depth)
+        The first items of the stretch, −1 and nan where there are fewer; positions in the whole gallery.
+    """
+
+    above: IntArray
+    before: IntArray
+    tied: IntArray
+    top_position: IntArray
+    top_similarity: FloatArray
+
+
+Progress = Callable[[int, int], object]
+
+
+def rank(
+    query: ArrayLike | Vectors,
+    gallery: ArrayLike | Vectors,
+    relevance: Relevance,
+    *,
+    top: int = 10,
+    similarity: str = "cosine",
+    memory: int = 256 * 2**20,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Where do the relevant items stand among the gallery, by the similarity of vectors?
+
+    Parameters
+    ----------
+    query, gallery : (n_query, n_dim) and (n_gallery, n_dim) arrays, or prepared
+        Real numbers. ``prepare`` makes them ready once for many calls.
+    relevance : Relevance
+    top : int
+        Depth of the lists that are kept; 0 keeps none.
+    similarity : str
+        ``cosine`` (a zero row is 0 to everything), ``dot``, or ``euclidean`` (negative distance).
+    memory : int
+        Bytes to work in, beside the vectors, their prepared copies and the result.
+    progress : callable, optional
+        Called with (blocks done, blocks in all) after each block; what it raises ends the pass.
+
+    Returns
+    -------
+    Ranking
+        Order: descending similarity, ties by gallery position. The same bit for bit whatever the BLAS, the number of
+        threads, the memory budget or the order of the queries.
+
+    Raises
+    ------
+    DataError
+        Vectors that cannot be compared (see ``prepare``) or do not fit in memory.
+    """
+    g = gallery if isinstance(gallery, Vectors) else prepare(gallery, similarity, name="gallery vectors")
+    q = (
+        g
+        if query is gallery
+        else query
+        if isinstance(query, Vectors)
+        else prepare(query, similarity, name="query vectors")
+    )
+    _check_agreement(q, g, relevance, similarity)
+    return _rank_blocks(lambda rows: exact_block(q.take(rows), g), relevance, top=top, memory=memory, progress=progress)
+
+
+def rank_scores(
+    scores: ArrayLike,
+    relevance: Relevance,
+    *,
+    top: int = 10,
+    memory: int = 256 * 2**20,
+    progress: Progress | None = None,
+) -> Ranking:
     """Where do the relevant items stand in a given matrix of scores?
 
     Parameters
     ----------
     scores : (n_query, n_gallery) array
-        Larger is more similar; nan means that the item was not retrieved.
+        Larger is more similar; compared as float64. nan means that the item was not retrieved.
     relevance : Relevance
-    top : int
-        Depth of the lists that are kept.
+    top, memory, progress
+        As in ``rank``.
+
+    Raises
+    ------
+    DataError
+        An infinite score, or a matrix whose shape is not that of the relevance.
     """
-    matrix = np.asarray(scores, dtype=np.float64)
-    n_query, n_gallery = matrix.shape
-    if (n_query, n_gallery) != (relevance.n_query, relevance.n_gallery):
-        raise ValueError(
-            f"scores are {matrix.shape}, the relevance speaks of ({relevance.n_query}, {relevance.n_gallery})"
+    matrix = np.asarray(scores)
+    expected = (relevance.n_query, relevance.n_gallery)
+    if matrix.shape != expected:
+        raise DataError(
+            f"the scores have shape {matrix.shape}; expected {expected}, one row a query, one column an item"
         )
-    indptr, positions = relevance.pairs()
-    rows: list[tuple[IntArray, ...]] = []
-    similarity: list[FloatArray] = []
-    depth = min(top, n_gallery)
-    top_position = np.full((n_query, depth), -1, np.intp)
-    top_similarity = np.full((n_query, depth), np.nan)
-    n_kept = np.zeros(n_query, np.intp)
-    for q in range(n_query):
-        alive = np.ones(n_gallery, bool)
-        alive[relevance.junk.of(q)] = False
-        n_kept[q] = alive.sum()
-        alive &= ~np.isnan(matrix[q])
-        kept = np.flatnonzero(alive)
-        order = kept[np.argsort(-matrix[q, kept], kind="stable")]
-        rank_of = np.zeros(n_gallery, np.intp)
-        rank_of[order] = np.arange(1, len(order) + 1)
-        here = positions[indptr[q] : indptr[q + 1]]
-        here = here[np.lexsort((here, np.where(rank_of[here] > 0, rank_of[here], n_gallery + 1)))]
-        own = matrix[q, here]
-        above = (matrix[q, order] > own[:, None]).sum(1)
-        tied = (matrix[q, order] == own[:, None]).sum(1) - 1
-        gone = rank_of[here] == 0
-        rows.append((here, np.where(gone, -1, above), np.where(gone, -1, tied), rank_of[here]))
-        similarity.append(np.where(gone, np.nan, own))
-        shown = order[:depth]
-        top_position[q, : len(shown)] = shown
-        top_similarity[q, : len(shown)] = matrix[q, shown]
-    columns = [np.concatenate([np.zeros(0, np.intp), *column]) for column in zip(*rows, strict=True)] or [
-        np.zeros(0, np.intp)
-    ] * 4
-    return Ranking(indptr, *columns, np.concatenate([np.zeros(0), *similarity]), n_kept, top_position, top_similarity)
+    if matrix.dtype.kind not in "fiub":
+        raise DataError(f"the scores hold {matrix.dtype}; they must be real numbers")
+
+    def block(rows: slice) -> FloatArray:
+        values: FloatArray = matrix[rows].astype(np.float64)
+        infinite = np.argwhere(np.isinf(values))
+        if len(infinite):
+            row, column = infinite[0] + (rows.start, 0)
+            raise DataError(
+                f"score {values[tuple(infinite[0])]} in row {row}, column {column} (counted from 0); scores must be"
+                " finite, or nan where an item was not retrieved"
+            )
+        return values
+
+    return _rank_blocks(block, relevance, top=top, memory=memory, progress=progress)
 
 
-def rank(
-    query: ArrayLike, gallery: ArrayLike, relevance: Relevance, *, top: int = 10, similarity: str = "cosine"
+def rank_one(
+    query: ArrayLike,
+    gallery: Vectors,
+    *,
+    junk: Sequence[int] | IntArray = (),
+    top: int | None = 10,
+) -> tuple[IntArray, FloatArray]:
+    """What does the gallery answer to one query?
+
+    The same list as the full pass.
+
+    Parameters
+    ----------
+    query : (n_dim,) array
+    gallery : Vectors
+        From ``prepare``, once for many queries; it knows its similarity.
+    junk : gallery positions to leave out
+    top : int or None
+        How many; None is the whole list.
+
+    Returns
+    -------
+    position, similarity : (depth,) intp, (depth,) float64
+        Descending similarity, ties by position; shorter than ``top`` where the gallery is.
+    """
+    row = np.asarray(query)
+    if row.ndim != 1:
+        raise DataError(f"the query has shape {row.shape}; expected ({gallery.n_dim},), one vector")
+    one = prepare(row[None], gallery.similarity, name="the query")
+    _check_dims(one, gallery)
+    values = exact_block(one, gallery)[0]
+    values[np.asarray(junk, np.intp)] = np.nan
+    return _first(values, len(gallery) if top is None else top)
+
+
+def merge(parts: Sequence[Part]) -> Part:
+    """One part out of several stretches of the same gallery: counts add up, the tops are merged.
+
+    Associative and in any order, so that any executor may run the stretches.
+    """
+    position = np.concatenate([part.top_position for part in parts], axis=1)
+    similarity = np.concatenate([part.top_similarity for part in parts], axis=1)
+    depth = max(part.top_position.shape[1] for part in parts)
+    order = np.lexsort((position, -similarity), axis=1)[:, :depth]  # nan sorts last
+    return Part(
+        np.sum([part.above for part in parts], axis=0),
+        np.sum([part.before for part in parts], axis=0),
+        np.sum([part.tied for part in parts], axis=0),
+        np.take_along_axis(position, order, axis=1),
+        np.take_along_axis(similarity, order, axis=1),
+    )
+
+
+def _rank_blocks(
+    block: Callable[[slice], FloatArray], relevance: Relevance, *, top: int, memory: int, progress: Progress | None
 ) -> Ranking:
-    """Where do the relevant items stand among the gallery, by the similarity of vectors?"""
-    q, g = np.asarray(query, np.float64), np.asarray(gallery, np.float64)
-    if similarity == "cosine":
-        q, g = (x / np.maximum(np.sqrt((x * x).sum(1, keepdims=True)), 1e-300) for x in (q, g))
-        return rank_scores(np.rint(q @ g.T * 2**40) / 2**40, relevance, top=top)
-    if similarity == "dot":
-        return rank_scores(q @ g.T, relevance, top=top)
-    return rank_scores(-np.sqrt(((q[:, None] - g[None]) ** 2).sum(2)), relevance, top=top)
+    """Rank from exact similarities, a block of queries at a time."""
+    n_query, n_gallery = relevance.n_query, relevance.n_gallery
+    step = max(1, memory // max(1, 4 * 8 * n_gallery))
+    starts = range(0, n_query, step)
+    indptr, position = relevance.pairs()
+    own = np.full(len(position), np.nan)
+    n_kept = np.zeros(n_query, np.intp)
+    part = _empty_part(len(position), n_query, min(top, n_gallery))
+    for done, start in enumerate(starts, 1):
+        values = block(slice(start, min(start + step, n_query)))
+        for q, row in enumerate(values, start):
+            junk = relevance.junk.of(q)
+            row[junk] = np.nan
+            n_kept[q] = n_gallery - len(junk)
+            at = slice(indptr[q], indptr[q + 1])
+            own[at] = row[position[at]]
+            part.above[at], part.before[at], part.tied[at] = _count(row, own[at], position[at])
+            first, similar = _first(row, part.top_position.shape[1])
+            part.top_position[q, : len(first)], part.top_similarity[q, : len(first)] = first, similar
+        if progress is not None:
+            progress(done, len(starts))
+    return _finish(indptr, position, own, n_kept, part)
+
+
+def _count(row: FloatArray, own: FloatArray, position: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """(above, before, tied) of one query's relevant items in one row of exact similarities; nan is not there."""
+    ascending = np.sort(row)  # nan sorts last
+    n_there = len(row) - int(np.isnan(row).sum())
+    up_to = np.searchsorted(ascending[:n_there], own, side="right")
+    tied = up_to - np.searchsorted(ascending[:n_there], own, side="left") - 1
+    before = np.zeros(len(own), np.intp)
+    for i in np.flatnonzero(tied > 0):
+        before[i] = np.count_nonzero(row[: position[i]] == own[i])
+    return n_there - up_to, before, tied
+
+
+def _first(row: FloatArray, depth: int) -> tuple[IntArray, FloatArray]:
+    """The first positions of one row of exact similarities, nan left out."""
+    there = np.flatnonzero(~np.isnan(row))
+    depth = min(depth, len(there))
+    if depth < len(there):
+        worst = np.partition(row[there], len(there) - depth)[len(there) - depth] if depth else np.inf
+        there = there[row[there] >= worst]
+    order = there[np.argsort(-row[there], kind="stable")][:depth]
+    return order, row[order]
+
+
+def _finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntArray, part: Part) -> Ranking:
+    """The ranking: inside a query by rank, items that were not retrieved last, by position."""
+    gone = np.isnan(own)
+    rank_of = np.where(gone, 0, part.above + part.before + 1)
+    query = np.repeat(np.arange(len(n_kept)), np.diff(indptr))
+    order = np.lexsort((position, rank_of, gone, query))
+    return Ranking(
+        indptr,
+        position[order],
+        np.where(gone, -1, part.above)[order],
+        np.where(gone, -1, part.tied)[order],
+        rank_of[order],
+        own[order],
+        n_kept,
+        part.top_position,
+        part.top_similarity,
+    )
+
+
+def _empty_part(n_pair: int, n_query: int, depth: int) -> Part:
+    above, before, tied = np.zeros((3, n_pair), np.intp)
+    return Part(above, before, tied, np.full((n_query, depth), -1, np.intp), np.full((n_query, depth), np.nan))
+
+
+def _check_agreement(query: Vectors, gallery: Vectors, relevance: Relevance, similarity: str) -> None:
+    for name, vectors, n in (("query", query, relevance.n_query), ("gallery", gallery, relevance.n_gallery)):
+        if len(vectors) != n:
+            raise DataError(f"there are {len(vectors)} {name} vectors, the relevance speaks of {n}; they must agree")
+        if vectors.similarity != similarity:
+            raise ValueError(f"the {name} vectors were prepared for {vectors.similarity}, not for {similarity}")
+    _check_dims(query, gallery)
+
+
+def _check_dims(query: Vectors, gallery: Vectors) -> None:
+    if query.n_dim != gallery.n_dim:
+        raise DataError(
+            f"query vectors have {query.n_dim} dimensions, gallery vectors {gallery.n_dim};"
+            " both must come from one encoder"
+        )

@@ -1,0 +1,329 @@
+"""How alike are two vectors, to the last bit the same on every machine?
+
+A float32 product differs in its last bits between BLAS kernels, thread counts and block shapes, so equal items stop
+being equal and near-ties flip. Here a similarity depends on its two rows alone: every step is either an elementwise
+IEEE operation, a sum in one fixed order, or a float64 sum that is exact in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import DataError
+
+FloatArray = NDArray[np.float64]
+AnyFloat = NDArray[np.floating]  # float32 or float64
+Parts = tuple[AnyFloat, ...]
+
+MAX_DIM = 16_000
+_LARGEST = 1e150  # squares and their sums stay finite in float64
+_ROWS, _PAIRS = 1024, 256  # temporaries of a few MiB
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors made ready for exact comparison; make them with :func:`prepare`.
+
+    Parameters
+    ----------
+    similarity : str
+        A name in ``SIMILARITIES``.
+    parts : tuple of (n, n_dim) arrays
+        What exact similarities are made of. Cosine: the high and the low part of the unit rows, float32 (see
+        :func:`unit_parts`). Otherwise the vectors as given, float32 or float64.
+    """
+
+    similarity: str
+    parts: Parts
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    @property
+    def n_dim(self) -> int:
+        """Number of dimensions."""
+        return int(self.parts[0].shape[1])
+
+    def take(self, rows: ArrayLike | slice) -> Vectors:
+        """Keep these rows, in this order."""
+        at = rows if isinstance(rows, slice) else np.asarray(rows)
+        return Vectors(self.similarity, tuple(part[at] for part in self.parts))
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """What the exact pass must know of a similarity: three functions."""
+
+    prepare: Callable[[AnyFloat], Parts]
+    pairs: Callable[[Parts, Parts], FloatArray]
+    block: Callable[[Parts, Parts], FloatArray]
+
+
+def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vectors") -> Vectors:
+    """Check vectors once and bring them into the form in which they are compared.
+
+    Parameters
+    ----------
+    vectors : (n, n_dim) array
+        Real numbers of any kind; float16, float32 and float64 are taken exactly.
+    similarity : str
+        A name in ``SIMILARITIES``.
+    name : str
+        What messages call the vectors.
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional, nan or infinity (the rows are named), more than 16,000 dimensions, an unknown similarity,
+        or values beyond 1e150 where squares would overflow.
+    """
+    if similarity not in SIMILARITIES:
+        raise DataError(f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}")
+    values = _checked(vectors, name)
+    if similarity != "cosine" and values.dtype == np.float64:
+        _refuse_rows(
+            values, name, lambda rows: np.abs(rows) > _LARGEST, f"values beyond {_LARGEST:g}", "scale them down"
+        )
+    try:
+        return Vectors(similarity, SIMILARITIES[similarity].prepare(values))
+    except MemoryError as error:
+        size = 8 * values.size / 2**30
+        raise DataError(
+            f"{name} {values.shape} need {size:.1f} GiB more in the form in which they are compared, and there is no"
+            " memory for it; give fewer rows or dimensions, or use a larger machine"
+        ) from error
+
+
+def exact_pairs(query: Vectors, gallery: Vectors, query_rows: ArrayLike, gallery_rows: ArrayLike) -> FloatArray:
+    """How alike are these pairs of rows?
+
+    Parameters
+    ----------
+    query, gallery : Vectors
+        Of the same similarity and dimension.
+    query_rows, gallery_rows : (n_pair,) int
+
+    Returns
+    -------
+    (n_pair,) float64
+        The canonical similarity of each pair; it depends on the two rows alone.
+    """
+    qi, gi = np.asarray(query_rows, np.intp), np.asarray(gallery_rows, np.intp)
+    pairs = SIMILARITIES[query.similarity].pairs
+    result = np.empty(len(qi))
+    for at in _slices(len(qi), _PAIRS):
+        result[at] = pairs(query.take(qi[at]).parts, gallery.take(gi[at]).parts)
+    return result
+
+
+def exact_block(query: Vectors, gallery: Vectors) -> FloatArray:
+    """How alike is every query to every gallery item? (n_query, n_gallery) float64, the same values as the pairs'."""
+    result = np.empty((len(query), len(gallery)))
+    block = SIMILARITIES[query.similarity].block
+    for at in _slices(len(gallery), 2 * _ROWS):
+        result[:, at] = block(query.parts, gallery.take(at).parts)
+    return result
+
+
+def fold_sum(values: FloatArray) -> FloatArray:
+    """Sum of the last axis in one fixed order: the second half is added to the first until one column is left.
+
+    ``np.sum`` and BLAS choose their order by memory layout, instruction set and version; elementwise additions are the
+    same everywhere.
+
+    Examples
+    --------
+    >>> float(fold_sum(np.array([1.0, 2.0, 3.0, 4.0, 5.0])))
+    15.0
+    """
+    rest = values.copy()
+    n = rest.shape[-1]
+    while n > 1:
+        head = (n + 1) // 2
+        rest[..., : n - head] += rest[..., head:n]
+        n = head
+    total: FloatArray = rest[..., 0] if n else np.zeros(rest.shape[:-1])
+    return total
+
+
+def two_sum_fold(values: FloatArray) -> FloatArray:
+    """Sum of the last axis, each rounding error caught (Knuth's TwoSum) and added back at the end.
+
+    Equal to the correctly rounded sum but for extreme cancellation (``math.fsum`` in every trial of the tests).
+    """
+    total, error = values.copy(), np.zeros_like(values)
+    n = total.shape[-1]
+    while n > 1:
+        head = (n + 1) // 2
+        a, b = total[..., : n - head], total[..., head:n]
+        s = a + b
+        shift = s - a
+        error[..., : n - head] += error[..., head:n]
+        error[..., : n - head] += (a - (s - shift)) + (b - shift)
+        total[..., : n - head] = s
+        n = head
+    result: FloatArray = total[..., 0] + error[..., 0] if n else np.zeros(total.shape[:-1])
+    return result
+
+
+def unit_parts(values: AnyFloat) -> Parts:
+    """Unit rows as a high and a low part, both float32, whose products sum exactly in float64.
+
+    A row is divided by its largest magnitude first, so exact multiples of a row become identical and nothing
+    overflows. The high part is a multiple of 2⁻²⁶, so a sum of products of high parts has at most 53 bits, whatever
+    its order; the low part holds what the high one lacks, on a grid fine enough for cosines to 2⁻⁴⁰ and coarse enough
+    that high × low sums exactly too (‖low‖ ≤ 2⁻²⁷·√(n_dim + 64)). A zero row stays zero.
+    """
+    high, low = np.empty(values.shape, np.float32), np.empty(values.shape, np.float32)
+    grid = 2.0 ** _low_bits(values.shape[1])
+    for at in _slices(len(values), _ROWS):
+        unit = values[at].astype(np.float64)
+        unit /= _nonzero(np.abs(unit).max(axis=1, keepdims=True, initial=0.0))
+        unit /= _nonzero(np.sqrt(fold_sum(unit * unit)))[:, None]
+        high[at] = np.rint(unit * 2.0**26) * 2.0**-26
+        low[at] = np.rint((unit - high[at]) * grid) / grid
+    return high, low
+
+
+def cosine_pairs(query: Parts, gallery: Parts) -> FloatArray:
+    """Cosine of row by row, rounded to 2⁻⁴⁰ so that mathematically equal cosines stay equal.
+
+    Each of the three products is exact in any order of summation; their two additions are elementwise.
+    Cosines further apart than 1.2e-12 (n_dim = 512) are always ordered rightly; with itself a row has exactly 1.
+    """
+    (qh, ql), (gh, gl) = _float64(query), _float64(gallery)
+    high = np.einsum("ij,ij->i", qh, gh)
+    return _round_cosine(high, np.einsum("ij,ij->i", qh, gl) + np.einsum("ij,ij->i", ql, gh), qh.shape[1])
+
+
+def cosine_block(query: Parts, gallery: Parts) -> FloatArray:
+    """Cosine of every row with every row: three float64 matrix products, each exact on any BLAS."""
+    (qh, ql), (gh, gl) = _float64(query), _float64(gallery)
+    return _round_cosine(qh @ gh.T, qh @ gl.T + ql @ gh.T, qh.shape[1])
+
+
+def dot_pairs(query: Parts, gallery: Parts) -> FloatArray:
+    """Dot product of row by row.
+
+    float32 inputs: the products are exact in float64 and the sum is the correctly rounded one but for extreme
+    cancellation. float64 inputs: the products' own errors are caught too (Veltkamp, Dekker). Integers are exact while
+    Σ|xy| < 2⁵³.
+    """
+    (q,), (g,) = query, gallery
+    x, y = q.astype(np.float64), g.astype(np.float64)
+    product = x * y
+    if q.dtype == g.dtype == np.float32:
+        return two_sum_fold(product) + 0.0
+    (xh, xl), (yh, yl) = _halves(x), _halves(y)
+    error = ((xh * yh - product) + xh * yl + xl * yh) + xl * yl
+    return two_sum_fold(np.concatenate([product, error], axis=1)) + 0.0
+
+
+def euclidean_pairs(query: Parts, gallery: Parts) -> FloatArray:
+    """Negative Euclidean distance of row by row; larger is more alike, and nothing is positive.
+
+    The squared distance, from direct float64 differences, is rounded to 40 significant bits, so that a few roundings
+    do not tear equal distances apart; the root of a 40-bit number is injective in float64, so it neither makes nor
+    breaks ties. Relative error of the squared distance: at most 2⁻⁴⁰.
+    """
+    (q,), (g,) = query, gallery
+    difference = q.astype(np.float64) - g
+    mantissa, exponent = np.frexp(fold_sum(difference * difference))
+    distance: FloatArray = np.sqrt(np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40))
+    return 0.0 - distance
+
+
+def _by_pairs(
+    pairs: Callable[[Parts, Parts], FloatArray],
+) -> Callable[[Parts, Parts], FloatArray]:
+    """A block made of pairs, where no matrix product would be exact."""
+
+    def block(query: Parts, gallery: Parts) -> FloatArray:
+        result = np.empty((len(query[0]), len(gallery[0])))
+        for row in range(len(query[0])):
+            one = tuple(part[row : row + 1] for part in query)
+            for at in _slices(len(gallery[0]), _PAIRS):
+                rows = tuple(part[at] for part in gallery)
+                same = tuple(np.broadcast_to(part, (len(rows[0]), part.shape[1])) for part in one)
+                result[row, at] = pairs(same, rows)
+        return result
+
+    return block
+
+
+def _round_cosine(high: FloatArray, cross: FloatArray, n_dim: int) -> FloatArray:
+    grid = 2.0 ** (40 if _low_bits(n_dim) == 48 else 38)
+    high += cross
+    high *= grid
+    np.rint(high, out=high)
+    high /= grid
+    high += 0.0  # no negative zero
+    return high
+
+
+def _low_bits(n_dim: int) -> int:
+    """Bits below one of the low part's grid: high × low sums exactly while ‖low‖·2^(26 + bits) ≤ 2⁵³."""
+    return 48 if n_dim <= 3900 else 47
+
+
+def _halves(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Veltkamp's split: x = high + low, 26 bits each, so that products of halves are exact."""
+    shifted = x * 134217729.0
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
+def _float64(parts: Parts) -> tuple[FloatArray, FloatArray]:
+    high, low = parts
+    return high.astype(np.float64), low.astype(np.float64)
+
+
+def _nonzero(x: FloatArray) -> FloatArray:
+    return np.where(x > 0, x, 1.0)
+
+
+def _slices(n: int, step: int) -> Iterator[slice]:
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def _as_given(values: AnyFloat) -> Parts:
+    return (values,)
+
+
+def _checked(vectors: ArrayLike, name: str) -> AnyFloat:
+    """The vectors as float32 or float64, without loss; refuse what cannot be compared."""
+    array = np.asarray(vectors)
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"{name} hold {array.dtype}; vectors must be real numbers")
+    if array.ndim != 2:
+        raise DataError(f"{name} have shape {array.shape}; expected (n, n_dim), one row an item; reshape them")
+    if array.shape[1] > MAX_DIM:
+        raise DataError(
+            f"{name} have {array.shape[1]} dimensions; at most {MAX_DIM} can be compared exactly, reduce them"
+        )
+    exact32 = array.dtype in (np.dtype(np.float16), np.dtype(np.float32))
+    values: AnyFloat = array.astype(np.float32 if exact32 else np.float64, copy=False)
+    _refuse_rows(values, name, lambda rows: ~np.isfinite(rows), "nan or infinity", "mend or drop them")
+    return values
+
+
+def _refuse_rows(
+    values: AnyFloat, name: str, wrong: Callable[[AnyFloat], NDArray[np.bool_]], what: str, remedy: str
+) -> None:
+    found = [at.start + np.flatnonzero(wrong(values[at]).any(axis=1)) for at in _slices(len(values), _ROWS)]
+    rows = np.concatenate([np.zeros(0, np.intp), *found])
+    if len(rows):
+        shown = ", ".join(str(row) for row in rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+        raise DataError(f"{name} hold {what} in row{'s' * (len(rows) > 1)} {shown} (counted from 0); {remedy}")
+
+
+SIMILARITIES = {
+    "cosine": Similarity(unit_parts, cosine_pairs, cosine_block),
+    "dot": Similarity(_as_given, dot_pairs, _by_pairs(dot_pairs)),
+    "euclidean": Similarity(_as_given, euclidean_pairs, _by_pairs(euclidean_pairs)),
+}
