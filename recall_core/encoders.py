@@ -1,0 +1,319 @@
+"""Pictures → vectors: raw pixels, two plain features, and the lesson's encoders, two of which are meant to fail.
+
+An encoder is any callable from a batch, a list of float32 pictures (H, W) or (H, W, 3) in [0, 1], to an
+(n, n_dim) array. Only the fitted ones see labels, and those of the training pictures only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import DataError
+from .images import Picture, Pictures, as_rgb, resize
+
+Vectors = NDArray[np.floating]
+Encoder = Callable[[list[Picture]], Any]
+
+RAW_VALUES = 4096
+RAW_SIDE = 32
+COLOUR_BINS = 8
+GRADIENT_SIDE = 64
+GRADIENT_CELLS = 8
+GRADIENT_ANGLES = 9
+RIDGE_ALPHA = 1.0
+PCA_DIMENSIONS = 32
+
+
+def encode(
+    pictures: Pictures,
+    encoder: str | Encoder,
+    *,
+    train: Pictures | None = None,
+    train_labels: ArrayLike | None = None,
+    compared_with: Pictures | None = None,
+    batch: int = 256,
+) -> Vectors:
+    """Which vector stands for each picture?
+
+    Parameters
+    ----------
+    pictures : Pictures
+    encoder : str or callable
+        A key of ``ENCODERS`` or ``FITTED``, or a callable from a list of pictures to (n, n_dim) numbers. A text is
+        never imported here (see ``import_encoder``), so a page may pass on what a visitor chose.
+    train : Pictures, optional
+        What a fitted encoder learns from.
+    train_labels : (n_train,) array, optional
+        Classes of the training pictures, for ``ridge`` and ``lda``.
+    compared_with : Pictures, optional
+        Pictures that are encoded apart but meet these in one space: with ``train`` they take part in deciding
+        whether pixels are taken as they are or resized (see ``raw``).
+    batch : int
+        How many pictures are decoded at once.
+
+    Returns
+    -------
+    (n_picture, n_dim) float32; a callable's own float type is kept, integers become float64
+
+    Raises
+    ------
+    DataError
+        Unknown name; nothing to learn from; a callable that fails or does not give finite numbers, one row a picture.
+    """
+    if callable(encoder):
+        return _encode_by_callable(pictures, encoder, batch)
+    if encoder in ENCODERS and encoder != "raw":
+        return _stacked([ENCODERS[encoder](some) for some in pictures.batches(batch)])
+    if encoder not in (*ENCODERS, *FITTED):
+        raise DataError(
+            f"there is no encoder {encoder!r}; choose one of {', '.join([*ENCODERS, *FITTED])}, or module:function"
+        )
+    sized = _size_for_all([some for some in (pictures, train, compared_with) if some is not None])
+    if encoder == "raw":
+        return _stacked([raw([sized(picture) for picture in some]) for some in pictures.batches(batch)])
+    project = FITTED[encoder](*_training_data(encoder, train, train_labels, sized))
+    return _stacked([project(_flat([sized(picture) for picture in some])) for some in pictures.batches(batch)])
+
+
+def import_encoder(name: str) -> Encoder:
+    """Import a user's encoder, ``module:function``. Never call it with a visitor's text.
+
+    It runs the module's code. ``DataError`` where there is no such module or function, or where importing it fails.
+    """
+    module_name, colon, function_name = name.partition(":")
+    if not (module_name and colon and function_name):
+        raise DataError(f"encoder {name!r} must be written module:function, for example my_model:embed")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as problem:  # the user's module may fail in any way
+        raise DataError(
+            f"encoder {name!r}: importing {module_name} failed ({type(problem).__name__}: {problem}); "
+            "start where the module can be imported, or set PYTHONPATH"
+        ) from problem
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        found = "has no such name" if function is None else f"holds a {type(function).__name__} there"
+        raise DataError(f"encoder {name!r}: {module_name} {found}; {function_name} must be a function")
+    return function  # type: ignore[no-any-return]
+
+
+def raw(pictures: Sequence[Picture]) -> Vectors:
+    """Pixels, one after the other, of length 1: two pictures are near if they agree pixel by pixel.
+
+    ``encode`` takes pictures as they are where all have one shape of at most ``RAW_VALUES`` values, and otherwise
+    makes all of them RGB of 32×32 (box filter). A black picture is a zero row.
+    """
+    return _unit(_flat(pictures))
+
+
+def colour(pictures: Sequence[Picture]) -> Vectors:
+    """Which colours, and how much of each: a histogram of 8×8×8 RGB bins, of length 1. Blind to where they are."""
+    return _unit(np.stack([_colour_histogram(picture) for picture in pictures]))
+
+
+def gradient(pictures: Sequence[Picture]) -> Vectors:
+    """Where edges run, and in which direction: histograms of oriented gradients over a grid of 8×8 cells.
+
+    Pictures with more than 64 pixels a side are first reduced to 64 (box filter). Each gradient votes with its
+    strength for the two nearest of 9 undirected angles, in the cell that it lies in; each cell is divided by the
+    strength around it, so that light and contrast cancel (after Dalal and Triggs, CVPR 2005).
+    """
+    return _unit(np.stack([_oriented_gradients(picture) for picture in pictures]))
+
+
+def mean(pictures: Sequence[Picture]) -> Vectors:
+    """How bright the picture is, and nothing else.
+
+    A single number would have cosine 1 to every other, so the mean m becomes the point at angle m·π/2 of the unit
+    circle: cosine, dot product and Euclidean distance all order pairs by how much their means differ.
+    """
+    angle = np.array([picture.mean(dtype=np.float64) for picture in pictures]) * (np.pi / 2)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
+
+
+def orientation(pictures: Sequence[Picture]) -> Vectors:
+    """Whether lines run across, down or diagonally, and nothing else: variances of row, column and diagonal means."""
+    return _unit(np.array([_line_variances(_grey(picture)) for picture in pictures]))
+
+
+def constant(pictures: Sequence[Picture]) -> Vectors:
+    """The same vector for everything: shows which scores can be had without looking."""
+    return np.ones((len(pictures), 1), np.float32)
+
+
+ENCODERS: dict[str, Callable[[list[Picture]], Vectors]] = {
+    "raw": raw,
+    "colour": colour,
+    "gradient": gradient,
+    "mean": mean,
+    "orientation": orientation,
+    "constant": constant,
+}
+
+
+Projection = Callable[[Vectors], Vectors]
+
+
+def fit_ridge(pixels: Vectors, labels: NDArray[Any]) -> Projection:
+    """Learn ridge regression (α = 1) from centred pixels to centred one-hot classes; the embedding is its output."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    one_hot = np.eye(len(classes))[codes]
+    centre = pixels.mean(0, dtype=np.float64)
+    centred, target = pixels - centre, one_hot - one_hot.mean(0)
+    n, n_dim = centred.shape
+    if n <= n_dim:  # the dual form solves the smaller system; both give the same map
+        weights = centred.T @ np.linalg.solve(centred @ centred.T + RIDGE_ALPHA * np.eye(n), target)
+    else:
+        weights = np.linalg.solve(centred.T @ centred + RIDGE_ALPHA * np.eye(n_dim), centred.T @ target)
+    return lambda some: (some - centre) @ weights
+
+
+def fit_pca(pixels: Vectors, labels: NDArray[Any]) -> Projection:
+    """Learn the up to 32 directions in which the training pictures differ most; labels are not looked at."""
+    from sklearn.decomposition import PCA
+
+    wide = pixels.astype(np.float64)
+    projection: Projection = PCA(min(PCA_DIMENSIONS, *wide.shape), svd_solver="full").fit(wide).transform
+    return projection
+
+
+def fit_lda(pixels: Vectors, labels: NDArray[Any]) -> Projection:
+    """Learn the directions that part the classes best: Fisher's linear discriminant, at most classes − 1 of them."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    projection: Projection = LinearDiscriminantAnalysis().fit(pixels.astype(np.float64), labels).transform
+    return projection
+
+
+FITTED: dict[str, Callable[[Vectors, NDArray[Any]], Projection]] = {
+    "ridge": fit_ridge,
+    "pca": fit_pca,
+    "lda": fit_lda,
+}
+
+
+def _training_data(
+    encoder: str, train: Pictures | None, train_labels: ArrayLike | None, sized: Callable[[Picture], Picture]
+) -> tuple[Vectors, NDArray[Any]]:
+    if train is None or len(train) < 2:
+        n = 0 if train is None else len(train)
+        raise DataError(
+            f"encoder {encoder} learns from training pictures, and has {n}; mark at least two rows as split=train, "
+            "name them with --train, or choose an encoder that is not fitted"
+        )
+    labels = np.zeros(len(train)) if train_labels is None else np.asarray(train_labels)
+    if labels.shape != (len(train),):
+        raise ValueError(f"train_labels must have one entry a training picture, ({len(train)},), got {labels.shape}")
+    n_class = len(np.unique(labels))
+    if encoder != "pca" and not 2 <= n_class:
+        raise DataError(f"encoder {encoder} learns to tell classes apart, and the training pictures have only one")
+    if encoder == "lda" and n_class == len(train):
+        raise DataError(
+            "encoder lda needs a class with at least two training pictures; here each has a class of its own"
+        )
+    return _flat([sized(picture) for picture in train]), labels
+
+
+def _size_for_all(sets: Sequence[Pictures]) -> Callable[[Picture], Picture]:
+    """As they are, if all pictures of all sets have one small shape; otherwise RGB of 32×32."""
+    filled = [pictures for pictures in sets if len(pictures)]
+    # The size of one picture is looked at first: the headers of a thousand photographs need not be read to see more.
+    small = all(np.prod(pictures.shape(0)) <= RAW_VALUES for pictures in filled)
+    if small and len({pictures.same_shape for pictures in filled} - {None}) == 1 and all(p.same_shape for p in filled):
+        return lambda picture: picture
+    return lambda picture: resize(as_rgb(picture), RAW_SIDE, RAW_SIDE)
+
+
+def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vectors:
+    """Ask a user's function for each batch, and check what it gives."""
+    name = getattr(encoder, "__name__", type(encoder).__name__)
+    parts: list[Vectors] = []
+    for number, some in enumerate(pictures.batches(batch)):
+        where = f"encoder {name}, pictures {number * batch} to {number * batch + len(some) - 1}"
+        try:
+            given = np.asarray(encoder(some))
+        except Exception as problem:  # the user's function may fail in any way
+            raise DataError(
+                f"{where}: it failed ({type(problem).__name__}: {problem}); it is given a list of float32 pictures "
+                "(H, W) or (H, W, 3) in [0, 1], and must give an array (n, n_dim)"
+            ) from problem
+        parts.append(_checked(given, len(some), where))
+    if len({part.shape[1] for part in parts}) > 1:
+        sizes = sorted({part.shape[1] for part in parts})
+        raise DataError(f"encoder {name}: vectors of different lengths, {sizes}; every batch must have the same n_dim")
+    return _stacked(parts)
+
+
+def _checked(given: NDArray[Any], n: int, where: str) -> Vectors:
+    if given.dtype.kind not in "fiub":
+        raise DataError(
+            f"{where}: it gave {given.dtype} of shape {given.shape}; expected numbers of shape ({n}, n_dim)"
+        )
+    if given.ndim != 2 or len(given) != n or given.shape[1] == 0:
+        raise DataError(f"{where}: it gave an array of shape {given.shape}; expected ({n}, n_dim), one row a picture")
+    vectors = given if given.dtype.kind == "f" else given.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(vectors).all(1))
+    if len(bad):
+        raise DataError(f"{where}: nan or infinity in {len(bad)} of {n} rows, the first at place {bad[0]} of the batch")
+    return vectors
+
+
+def _stacked(parts: list[Vectors]) -> Vectors:
+    """(n, n_dim) from batches; built-in vectors are float32 already, or become it."""
+    return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+
+
+def _flat(pictures: Sequence[Picture]) -> Vectors:
+    return np.stack(pictures).reshape(len(pictures), -1)
+
+
+def _unit(vectors: NDArray[Any]) -> Vectors:
+    """Rows of length 1; zero rows stay zero."""
+    length = np.sqrt(np.square(vectors, dtype=np.float64).sum(1, keepdims=True))
+    return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def _grey(picture: Picture) -> Picture:
+    grey: Picture = picture if picture.ndim == 2 else picture.mean(2)
+    return grey
+
+
+def _colour_histogram(picture: Picture) -> NDArray[np.float64]:
+    bins = np.minimum((as_rgb(picture) * COLOUR_BINS).astype(np.intp), COLOUR_BINS - 1)
+    code = np.ravel_multi_index(tuple(np.moveaxis(bins, 2, 0)), (COLOUR_BINS,) * 3)
+    share: NDArray[np.float64] = np.bincount(code.ravel(), minlength=COLOUR_BINS**3) / code.size
+    return share
+
+
+def _oriented_gradients(picture: Picture) -> NDArray[np.float64]:
+    """(GRADIENT_CELLS² · GRADIENT_ANGLES,) each cell's angles, relative to the strength around the cell."""
+    height, width = (min(side, GRADIENT_SIDE) for side in picture.shape[:2])
+    grey = np.pad(resize(_grey(picture), height, width), 1, mode="edge").astype(np.float64)
+    down, right = grey[2:, 1:-1] - grey[:-2, 1:-1], grey[1:-1, 2:] - grey[1:-1, :-2]
+    strength = np.hypot(down, right)
+    angle = np.arctan2(down, right) / np.pi % 1 * GRADIENT_ANGLES
+    lower = np.floor(angle).astype(np.intp)
+    cell = (
+        (np.arange(height) * GRADIENT_CELLS // height)[:, None] * GRADIENT_CELLS
+        + (np.arange(width) * GRADIENT_CELLS // width)[None, :]
+    ) * GRADIENT_ANGLES
+    cells = np.zeros(GRADIENT_CELLS**2 * GRADIENT_ANGLES)
+    for bin_, share in ((lower, 1 - (angle - lower)), (lower + 1, angle - lower)):
+        votes = (cell + bin_ % GRADIENT_ANGLES).ravel()
+        cells += np.bincount(votes, (strength * share).ravel(), minlength=len(cells))
+    grid = cells.reshape(GRADIENT_CELLS, GRADIENT_CELLS, GRADIENT_ANGLES)
+    power = np.pad(np.square(grid).sum(2), 1)
+    around = sum(power[i : i + GRADIENT_CELLS, j : j + GRADIENT_CELLS] for i in range(3) for j in range(3))
+    return (grid / np.sqrt(around + 1e-4)[:, :, None]).ravel()
+
+
+def _line_variances(grey: Picture) -> tuple[float, float, float]:
+    height, width = grey.shape
+    diagonal = (np.arange(width)[None, :] - np.arange(height)[:, None] + height - 1).ravel()
+    along = np.bincount(diagonal, grey.ravel()) / np.bincount(diagonal)
+    return float(grey.mean(1).var()), float(grey.mean(0).var()), float(along.var())
