@@ -23,7 +23,7 @@ RAW_VALUES = 4096
 RAW_SIDE = 32
 COLOUR_BINS = 8
 GRADIENT_SIDE = 64
-GRADIENT_CELLS = 8
+GRADIENT_CELLS = 4
 GRADIENT_ANGLES = 9
 RIDGE_ALPHA = 1.0
 PCA_DIMENSIONS = 32
@@ -117,7 +117,7 @@ def colour(pictures: Sequence[Picture]) -> Vectors:
 
 
 def gradient(pictures: Sequence[Picture]) -> Vectors:
-    """Where edges run, and in which direction: histograms of oriented gradients over a grid of 8×8 cells.
+    """Where edges run, and in which direction: histograms of oriented gradients over a grid of 4×4 cells.
 
     Pictures with more than 64 pixels a side are first reduced to 64 (box filter). Each gradient votes with its
     strength for the two nearest of 9 undirected angles, in the cell that it lies in; each cell is divided by the
