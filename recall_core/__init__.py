@@ -6,18 +6,39 @@ The modules, in the order in which data flows; imports run the same way:
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
 ``glyphlab``     the lab's pictures and table, from a seed
 ``samples``      two more data sets that are built in: scanned digits, patches of photographs
+``tables``       a text table, every cell as written
+``vectors``      embeddings and score matrices from files, checked, by id or by position
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
 ``encoders``     pictures → vectors
-``splits``       which rows ask, which answer, which train
-``relevance``    which gallery items are right for a query, and which are junk
-``similarity``   how alike two vectors are, the same to the last bit on every machine
+``relevance``    ``Relevance``: which gallery items are right for a query, and which are junk
+``splits``       ``Split``: which rows ask, which answer, which train
+``similarity``   the canonical similarity of two vectors
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
-``ties``         what the order of equally similar items can do to a score
+``ties``         best, worst and expected values where items tie
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
 ``plain``        the courses' plain functions on matrices and arrays
 ``uncertainty``  ``Interval``: how far a score can be trusted, by group
 ``audit``        ``Finding``: what is suspicious about the data or the split
+``spec``         ``Spec``: the choices that determine a number, in four spellings
+``protocol``     a spec's defaults filled; who asks whom, and what is right
+``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``report``       an evaluation as text, JSON or CSV
 ``cli``          arguments to calls
+
+Examples
+--------
+>>> import recall_core as rc
+>>> data = rc.from_arrays([[1, 0], [1, 0.1], [0, 1], [0.1, 1]], labels=["a", "a", "b", "b"])
+>>> rc.evaluate(data, ks=(1,)).scores["recall@1"].value
+1.0
 """
+
+from .dataset import Dataset, load
+from .errors import DataError, MissingDependency
+from .evaluation import Evaluation, evaluate
+from .spec import Spec
+
+from_arrays = Dataset.from_arrays
+
+__all__ = ["DataError", "Dataset", "Evaluation", "MissingDependency", "Spec", "evaluate", "from_arrays", "load"]

@@ -18,9 +18,10 @@ from . import report
 from .dataset import COLUMN_NAMES, load
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
-from .evaluation import encode_dataset, evaluate
+from .evaluation import evaluate
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
-from .ranking import SIMILARITIES
+from .similarity import SIMILARITIES
+from .sources import encode_dataset
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
 from .splits import SPLITS
 

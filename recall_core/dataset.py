@@ -28,7 +28,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     ),
     "view": ("view_id", "view"),
     "split": ("split", "subset", "partition"),
-    "label": ("label", "class", "class_name", "class_id", "category", "orientation"),
+    "label": ("label", "class", "class_name", "orientation", "class_id", "category"),
     "camera": ("camera_id", "camera", "camid", "cam"),
     "side": ("role", "side", "is_query", "evaluation_status"),
 }

@@ -23,17 +23,14 @@ from .ranking import Ranking
 from .relevance import IntArray, Relevance
 from .spec import Spec
 from .splits import Split, units
-from .uncertainty import Interval, bootstrap_interval, interval, intervals
+from .uncertainty import Interval, band, bootstrap_intervals, intervals
 from .vectors import Array
 
 TOP = 50
 """How many items of each ranked list an evaluation keeps; every rank of a relevant item is kept besides."""
 
-CURVES = {
-    "recall": metrics.recall_curve,
-    "map": metrics.average_precision_curve,
-}
-"""Curves over k: metric → (numerators for k = 1 … depth, denominators)."""
+
+CURVES_SHOWN = ("recall", "map")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +89,10 @@ class Evaluation:
     Parameters
     ----------
     dataset : Dataset
+    given : Spec
+        As it was asked for; its command prints the same numbers.
     spec : Spec
-        Fully resolved.
+        The same, fully resolved.
     directions : tuple of Direction
     counts, scores : mapping
         Of all directions together: queries one after the other.
@@ -103,6 +102,7 @@ class Evaluation:
     """
 
     dataset: Dataset
+    given: Spec
     spec: Spec
     directions: tuple[Direction, ...]
     counts: Mapping[str, int | None]
@@ -123,7 +123,7 @@ class Evaluation:
         """
         depth = min(TOP, max(len(direction.split.gallery) for direction in self.directions))
         parts = []
-        for metric in CURVES:
+        for metric in CURVES_SHOWN:
             for name, which in _views(self.directions).items():
                 parts.append(_curve(self, metric, name, which, depth))
         return pd.concat(parts, ignore_index=True)
@@ -167,8 +167,8 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
     DataError
         The data or the choices cannot be right; the message says what, where, and what to do.
     """
-    open_spec = (spec or Spec(data=dataset.name)).replace(**choices)
-    spec = sources.resolve(dataset, open_spec)
+    given = (spec or Spec(data=dataset.name)).replace(**choices)
+    spec = sources.resolve(dataset, given)
     splits = protocol.directions(dataset, spec)
     asked, answers, notes = sources.side_vectors(dataset, spec, splits, encoded)
     if asked is not None and spec.bad_rows == "drop":
@@ -177,18 +177,18 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
             splits = protocol.directions(dataset, spec, drop=bad)
             message = f"{len(bad)} rows were dropped: their vectors hold nan or infinity"
             notes.append(Finding("bad_rows", "warning", len(bad), message, tuple(map(str, dataset.ids[bad[:5]]))))
-    given = None if spec.scores is None else sources.score_matrix(Path(spec.scores), splits[0])
+    matrix = None if spec.scores is None else sources.score_matrix(Path(spec.scores), splits[0])
     made = []
     for i, split in enumerate(splits):
         relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
-        if given is not None:
-            ranked = ranking.rank_scores(given if i == 0 else given.T, relevance, top=TOP)
+        if matrix is not None:
+            ranked = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
         else:
             sources.stop_at_bad_rows(dataset, split, asked, answers)
             ranked = ranking.rank(
                 asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
             )
-        made.append(_direction(dataset, spec, split, relevance, ranked, None if given is not None else asked))
+        made.append(_direction(dataset, spec, split, relevance, ranked, asked))
         notes += protocol.findings(dataset, spec, split, relevance)
     everything = tuple(made)
     groups = np.concatenate([_query_groups(dataset, direction.split) for direction in everything])
@@ -196,6 +196,7 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
     notes += _whole_findings(dataset, spec, everything, scores)
     return Evaluation(
         dataset,
+        given,
         spec,
         everything,
         _pooled_counts(everything),
@@ -303,12 +304,14 @@ def _query_groups(dataset: Dataset, split: Split) -> IntArray:
 
 def _estimates(scores: Mapping[str, Sequence[Score]], groups: IntArray) -> dict[str, Estimate]:
     """Pool each metric's directions and put its interval beside it."""
-    made = {}
-    for name, parts in scores.items():
-        score = metrics.pool(parts) if len(parts) > 1 else parts[0]
-        boot = bootstrap_interval(score, groups) if name.startswith(("recall@", "recall_evaluable@")) else None
-        made[name] = Estimate(score, interval(score, groups), boot)
-    return made
+    pooled = {name: metrics.pool(parts) if len(parts) > 1 else parts[0] for name, parts in scores.items()}
+    hits = [score for name, score in pooled.items() if name.startswith(("recall@", "recall_evaluable@"))]
+    boots = dict(zip([score.name for score in hits], bootstrap_intervals(hits, groups), strict=True))
+    ranges = intervals(list(pooled.values()), groups)
+    return {
+        name: Estimate(score, interval, boots.get(name))
+        for (name, score), interval in zip(pooled.items(), ranges, strict=True)
+    }
 
 
 def _pooled_counts(directions: Sequence[Direction]) -> dict[str, int | None]:
@@ -328,30 +331,22 @@ def _views(directions: Sequence[Direction]) -> dict[str, Sequence[Direction]]:
 
 def _curve(whole: Evaluation, metric: str, name: str, which: Sequence[Direction], depth: int) -> pd.DataFrame:
     options = {"no_relevant": whole.spec.no_relevant} if metric == "recall" else {}
-    parts = [CURVES[metric](direction.ranking, depth, **options) for direction in which]
-    numerators = np.concatenate([numerator for numerator, _ in parts])
+    parts = [metrics.CURVES[metric](direction.ranking, depth, **options) for direction in which]
+    numerator = np.concatenate([numerator for numerator, _ in parts])
     denominator = np.concatenate([denominator for _, denominator in parts])
     groups = np.concatenate([_query_groups(whole.dataset, direction.split) for direction in which])
-    bands = intervals(metric, numerators, denominator, groups)
+    low, high = band(metric, numerator, denominator, groups)
     total = denominator.sum()
-    values = numerators.sum(axis=0) / total if total > 0 else np.full(depth, np.nan)
-    return pd.DataFrame(
-        {
-            "metric": metric,
-            "direction": name,
-            "k": np.arange(1, depth + 1),
-            "value": values,
-            "low": [np.nan if band is None else band.low for band in bands],
-            "high": [np.nan if band is None else band.high for band in bands],
-        }
-    )
+    value = numerator.sum(axis=0) / total if total > 0 else np.full(depth, np.nan)
+    k = np.arange(1, depth + 1)
+    return pd.DataFrame({"metric": metric, "direction": name, "k": k, "value": value, "low": low, "high": high})
 
 
 def _whole_findings(
     dataset: Dataset, spec: Spec, directions: Sequence[Direction], scores: Mapping[str, Estimate]
 ) -> list[Finding]:
     found = audit.training_leak(dataset.role("group"), directions[0].split)
-    smallest = min(int(direction.ranking.n_gallery.min(initial=0)) for direction in directions)
+    smallest = min(int(direction.ranking.n_gallery.min()) for direction in directions)
     beyond = [k for k in spec.ks if k > smallest]
     if beyond:
         message = f"k = {', '.join(map(str, beyond))} reaches beyond a gallery of {smallest}: the whole gallery counts"

@@ -50,7 +50,7 @@ def text(evaluation: Evaluation) -> str:
     lines += ["[uncertainty]", *_uncertainty_lines(evaluation)]
     lines += ["[findings]"]
     lines += [f"  {finding.severity}: {finding.message}" for finding in evaluation.findings] or ["  none"]
-    lines += ["[spec]", f"  {describe(evaluation.spec)}", f"  {evaluation.spec.to_command()}"]
+    lines += ["[spec]", f"  {describe(evaluation.spec)}", f"  {evaluation.given.to_command()}"]
     return "\n".join(lines) + "\n"
 
 
@@ -185,21 +185,22 @@ def _tie_lines(evaluation: Evaluation) -> list[str]:
 
 
 def _uncertainty_lines(evaluation: Evaluation) -> list[str]:
+    """Wilson and bootstrap side by side for R@k, then why each method was taken, each reason once."""
     lines = ["  the independent unit is the group; intervals are over query groups, given this gallery"]
-    for k in evaluation.spec.ks:
-        estimate = evaluation.scores[f"recall@{k}"]
-        lines.append(f"  recall@{k}: {_interval(estimate.interval, method=True)}")
-        if estimate.bootstrap is not None:
-            lines.append(f"  recall@{k}: {_interval(estimate.bootstrap, method=True)}")
-    name = f"map@{5 if 5 in evaluation.spec.ks else evaluation.spec.ks[-1]}"
-    return [*lines, f"  {name}: {_interval(evaluation.scores[name].interval, method=True)}"]
+    reasons: dict[str, list[str]] = {}
+    for name, estimate in evaluation.scores.items():
+        if base_name(name) not in ("recall", "map"):
+            continue
+        interval = estimate.interval
+        if interval is not None:
+            boot = f", bootstrap {_interval(estimate.bootstrap)}" if base_name(name) == "recall" else ""
+            lines.append(f"  {name}: {interval.level:.0%} {interval.method} {_interval(interval)}{boot}")
+            reasons.setdefault(f"{interval.method}: {interval.reason}", []).append(name)
+    return lines + [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def _interval(interval: Interval | None, *, method: bool = False) -> str:
-    if interval is None:
-        return "no interval"
-    bounds = f"[{number(interval.low)}, {number(interval.high)}]"
-    return f"{bounds} {interval.level:.0%} {interval.method}: {interval.reason}" if method else bounds
+def _interval(interval: Interval | None) -> str:
+    return "undefined" if interval is None else f"[{number(interval.low)}, {number(interval.high)}]"
 
 
 def _score_json(estimate: Estimate) -> dict[str, Any]:

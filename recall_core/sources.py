@@ -50,7 +50,7 @@ def side_vectors(
     notes = [audit.note("reading", text) for text in dataset.notes]
     if spec.scores is not None:
         return None, None, notes
-    if spec.embeddings in dataset.embeddings:
+    if spec.embeddings is not None and spec.embeddings in dataset.embeddings:
         return dataset.embeddings[spec.embeddings], dataset.embeddings[spec.embeddings], notes
     if spec.embeddings is not None:
         asked, answers, how = _given_vectors(dataset, spec, splits[0])
@@ -98,7 +98,8 @@ def _pictures(dataset: Dataset) -> Pictures:
 
 
 def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -> Array:
-    encoder = encoders.import_encoder(spec.encoder) if ":" in (spec.encoder or "") else spec.encoder or "raw"
+    name = spec.encoder or "raw"
+    encoder = encoders.import_encoder(name) if ":" in name else name
     if not is_fitted(spec.encoder):
         return encoders.encode(pictures, encoder)
     label = dataset.role("label")

@@ -204,7 +204,7 @@ class Spec:
                     words += ["--k", *map(str, value)]
             elif value is True:
                 words.append(flag)
-            elif value not in (None, False) and value != field.default:
+            elif value is not None and value != field.default:
                 words += [flag, str(value)]
         return shlex.join(words)
 
