@@ -35,7 +35,7 @@ def encode(
     *,
     train: Pictures | None = None,
     train_labels: ArrayLike | None = None,
-    compared_with: Pictures | None = None,
+    like: Pictures | None = None,
     batch: int = 256,
 ) -> Vectors:
     """Which vector stands for each picture?
@@ -50,9 +50,9 @@ def encode(
         What a fitted encoder learns from.
     train_labels : (n_train,) array, optional
         Classes of the training pictures, for ``ridge`` and ``lda``.
-    compared_with : Pictures, optional
-        Pictures that are encoded apart but meet these in one space: with ``train`` they take part in deciding
-        whether pixels are taken as they are or resized (see ``raw``).
+    like : Pictures, optional
+        The whole set that these pictures belong to, or will be compared with (a corrupted copy with the clean set):
+        it alone decides whether pixels are taken as they are or resized (see ``raw``). By default ``pictures``.
     batch : int
         How many pictures are decoded at once.
 
@@ -73,11 +73,12 @@ def encode(
         raise DataError(
             f"there is no encoder {encoder!r}; choose one of {', '.join([*ENCODERS, *FITTED])}, or module:function"
         )
-    sized = _size_for_all([some for some in (pictures, train, compared_with) if some is not None])
+    sized = _sizing(pictures if like is None else like)
     if encoder == "raw":
         return _stacked([raw([sized(picture) for picture in some]) for some in pictures.batches(batch)])
     project = FITTED[encoder](*_training_data(encoder, train, train_labels, sized))
-    return _stacked([project(_flat([sized(picture) for picture in some])) for some in pictures.batches(batch)])
+    parts = [project(_flat([sized(picture) for picture in some])) for some in pictures.batches(batch)]
+    return _stacked([part.astype(np.float32) for part in parts])
 
 
 def import_encoder(name: str) -> Encoder:
@@ -97,8 +98,8 @@ def import_encoder(name: str) -> Encoder:
         ) from problem
     function = getattr(module, function_name, None)
     if not callable(function):
-        found = "has no such name" if function is None else f"holds a {type(function).__name__} there"
-        raise DataError(f"encoder {name!r}: {module_name} {found}; {function_name} must be a function")
+        found = "nothing of that name" if function is None else f"no function there, but {type(function).__name__}"
+        raise DataError(f"encoder {name!r}: {module_name} has {found}; name a function of the module")
     return function  # type: ignore[no-any-return]
 
 
@@ -219,14 +220,23 @@ def _training_data(
     return _flat([sized(picture) for picture in train]), labels
 
 
-def _size_for_all(sets: Sequence[Pictures]) -> Callable[[Picture], Picture]:
-    """As they are, if all pictures of all sets have one small shape; otherwise RGB of 32×32."""
-    filled = [pictures for pictures in sets if len(pictures)]
-    # The size of one picture is looked at first: the headers of a thousand photographs need not be read to see more.
-    small = all(np.prod(pictures.shape(0)) <= RAW_VALUES for pictures in filled)
-    if small and len({pictures.same_shape for pictures in filled} - {None}) == 1 and all(p.same_shape for p in filled):
-        return lambda picture: picture
-    return lambda picture: resize(as_rgb(picture), RAW_SIDE, RAW_SIDE)
+def _sizing(pictures: Pictures) -> Callable[[Picture], Picture]:
+    """As they are, if all have one small shape; otherwise RGB of 32×32."""
+    # One picture is looked at first: the headers of a thousand photographs need not be read to see that they are large.
+    small = len(pictures) > 0 and np.prod(pictures.shape(0)) <= RAW_VALUES
+    shape = pictures.same_shape if small else None
+
+    def sized(picture: Picture) -> Picture:
+        if shape is None:
+            return resize(as_rgb(picture), RAW_SIDE, RAW_SIDE)
+        if picture.shape != shape:
+            raise DataError(
+                f"a picture of shape {picture.shape} meets pictures of shape {shape}, whose pixels are compared one by "
+                "one; bring it in the same size, or choose another encoder"
+            )
+        return picture
+
+    return sized
 
 
 def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vectors:
@@ -264,7 +274,7 @@ def _checked(given: NDArray[Any], n: int, where: str) -> Vectors:
 
 
 def _stacked(parts: list[Vectors]) -> Vectors:
-    """(n, n_dim) from batches; built-in vectors are float32 already, or become it."""
+    """(n, n_dim) from batches."""
     return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
 
 

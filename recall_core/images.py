@@ -144,8 +144,7 @@ class Pictures:
         at = int(self.positions[i])
         if isinstance(self.source, np.ndarray):
             return _unit_floats(self.source[at])
-        source = self.source[at]
-        return decode(source, name=f"picture {at}" if isinstance(source, bytes) else None)
+        return decode(self.source[at], name=self._name(at))
 
     def __iter__(self) -> Iterator[Picture]:
         for i in range(len(self)):
@@ -180,7 +179,11 @@ class Pictures:
         at = int(self.positions[i])
         if isinstance(self.source, np.ndarray):
             return tuple(self.source.shape[1:])
-        return header_shape(self.source[at])
+        return header_shape(self.source[at], name=self._name(at))
+
+    def _name(self, at: int) -> str | None:
+        """Call a file by its path, which is the default, and bytes by their place in the source."""
+        return f"picture {at}" if isinstance(self.source[at], bytes) else None
 
     def problems(self) -> dict[int, str]:
         """Which pictures cannot be opened, and why: position → message. Each file is decoded once."""
@@ -221,7 +224,7 @@ def thumbnail(picture: Picture, size: int = 128) -> tuple[bytes, str]:
         return png(picture), "image/png"
     image.thumbnail((size, size), Image.Resampling.LANCZOS)
     content = io.BytesIO()
-    image.save(content, "WEBP", quality=70, method=4)
+    image.save(content, "WEBP", quality=70, method=2)
     return content.getvalue(), "image/webp"
 
 
