@@ -1,0 +1,5 @@
+"""Start the explorer: ``streamlit run app.py``."""
+
+from pages.shared import shell
+
+shell.main()

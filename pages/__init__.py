@@ -1,0 +1,1 @@
+"""The explorer's pages, one file each; what they share is in ``shared``."""

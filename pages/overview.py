@@ -1,0 +1,64 @@
+"""Overview: how often the right picture stands among the first k, how sure that is, and where it fails."""
+
+import streamlit as st
+
+from pages.shared import charts, choices, copying, gallery, numbers, shell, tiles
+from pages.shared.cached import ROOT
+from pages.shared.words import _
+from recall_core import report
+
+N_WORST = 9
+
+here = shell.enter()
+evaluation = here.evaluation
+shell.header(_("Overview"), _("How often does a right picture stand among the first k?"), here, evaluation)
+numbers.findings(evaluation)
+numbers.cards(evaluation)
+
+
+def remember_picked() -> None:
+    """Note which picture was picked; the script's body changes the page."""
+    st.session_state["open_worst"] = (gallery.event("worst") or {}).get("picked", 0)
+
+
+worst = tiles.worst(evaluation, here.k, N_WORST)
+wanted = st.session_state.pop("open_worst", 0)
+if wanted and wanted <= len(worst):
+    st.switch_page("pages/query.py", query_params=worst[wanted - 1].address)
+
+verdict = numbers.verdict(evaluation)
+if verdict == "empty":
+    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for the right answer, or another split."), icon="🔎")  # fmt: skip  # noqa: E501
+elif verdict == "saturated":
+    st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."), icon="🔎")  # fmt: skip  # noqa: E501
+    with st.container(horizontal=True):
+        for i, harder in enumerate(choices.harder(here.dataset, here.folder, here.spec)):
+            st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))
+if worst:
+    gallery.show(
+        [failure.tile for failure in worst],
+        key="worst",
+        columns=N_WORST,
+        heading=_("Missed at k = {k}, the deepest first").format(k=here.k),
+        pick=True,
+        on_event=remember_picked,
+    )
+elif verdict == "saturated":
+    first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
+    gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))
+
+curves, ks = evaluation.curves, evaluation.spec.ks
+figures = {
+    _("Found among the first k (R@k)"): charts.curves(curves, "recall", here.k, "R@k", ks),
+    _("How early they come (mAP@k)"): charts.curves(curves, "map", here.k, "mAP@k", ks),
+    _("Rank of the first right picture"): charts.first_hits(evaluation.first_hits, here.k),
+}
+for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), strict=True):
+    place.markdown(f"**{title}**")
+    place.plotly_chart(figure, config={"displayModeBar": False}, key=title, alt=title)
+
+with st.expander(_("All numbers")):
+    numbers.table(evaluation)
+st.markdown(f"**{_('How this number was made')}**")
+st.markdown(report.describe(evaluation.spec.replace(data=here.name)))
+copying.buttons(here.query, choices.to_command(here.spec, ROOT))

@@ -1,0 +1,123 @@
+"""One cached wrapper for each call of the engine, and the list of data sets that there are.
+
+Caches are shared by all visitors and bounded. Their keys are strings (a fingerprint, a spec); data are never hashed
+by the cache, which would only sample them.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from recall_core import images, protocol, sources
+from recall_core.dataset import Dataset, load
+from recall_core.errors import DataError
+from recall_core.evaluation import Evaluation, evaluate
+from recall_core.images import Pictures
+from recall_core.samples import SAMPLES
+from recall_core.spec import Spec
+from recall_core.vectors import Array, read_array
+
+ROOT = Path(__file__).parents[2]
+LAB = "glyphlab"
+PHOTOS = "photo_patches"
+
+
+def data_root() -> Path:
+    """Where do the visitor's data sets lie? ``RECALL_DATA_ROOT``, else ``data`` beside the app."""
+    return Path(os.environ.get("RECALL_DATA_ROOT") or ROOT / "data").expanduser().resolve()
+
+
+def data_sets() -> dict[str, str]:
+    """Which data sets are there: name → what the engine loads. Built-in ones first, then folders with a table.
+
+    A name comes from this list or it is nothing: the URL never names a path.
+    """
+    root = data_root()
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    own = {f.name: str(f) for f in folders if (f / "metadata.csv").is_file() and f.resolve().is_relative_to(root)}
+    return {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES} | own
+
+
+def own_data_sets() -> list[str]:
+    """Names of the data sets that the visitor brought: neither built in nor the lab's."""
+    return [name for name in data_sets() if name not in SAMPLES and not name.startswith(LAB)]
+
+
+def dataset(name: str) -> Dataset:
+    """Load a data set by its name in ``data_sets``; a changed table or array is read anew."""
+    path = data_sets()[name]
+    return _dataset(" ".join([path, *(_stamp(Path(path, file)) for file in ("metadata.csv", "images.npy"))]), path)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _dataset(key: str, _path: str) -> Dataset:
+    return load(_path)
+
+
+def evaluation(data: Dataset, spec: Spec) -> Evaluation:
+    """Evaluate, or take the evaluation that anybody asked for before."""
+    stamp = _stamp(Path(spec.query_images)) if spec.query_images else ""
+    return _evaluation(f"{data.fingerprint} {spec.key()} {stamp}", data, spec)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
+    return evaluate(_data, _spec, encoded=_encoded(_data, _spec))
+
+
+def _encoded(data: Dataset, spec: Spec) -> Array | None:
+    """Encode a data set once for all the specs that use the same vectors."""
+    if spec.encoder is None:
+        return None
+    key = spec.key() if sources.is_fitted(spec.encoder) else spec.encoder
+    return _vectors(f"{data.fingerprint} {key}", data, spec)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
+    return sources.encode_dataset(_data, _spec)
+
+
+def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
+    """Give one picture as a ``data:`` address; empty where there is no picture, or it cannot be read."""
+    return "" if data.pictures is None else _thumbnails(data.fingerprint, data.pictures)(row, size)
+
+
+def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
+    """Give a query's picture, the replaced one where the spec replaces the query side's."""
+    data, spec = evaluation.dataset, evaluation.spec
+    if spec.query_images is None:
+        return thumbnail(data, row, size)
+    path = Path(spec.query_images)
+    rows = protocol.select_rows(data, spec.where or ()).tolist()
+    pictures = Pictures.from_array(read_array(path, mapped=True))
+    return _thumbnails(f"{path} {_stamp(path)}", pictures)(rows.index(row), size)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _thumbnails(key: str, _pictures: Pictures) -> Callable[[int, int], str]:
+    # A cache of its own for each set of pictures: it is asked 48 times a page, and from the thread that prefetches.
+    @lru_cache(maxsize=4096)
+    def make(position: int, size: int) -> str:
+        try:
+            return images.thumbnail_uri(_pictures[position], size)
+        except DataError:
+            return ""
+
+    return make
+
+
+def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
+    """Make thumbnails, (row, size) each, in the background."""
+    if data.pictures is not None:
+        make = _thumbnails(data.fingerprint, data.pictures)
+        threading.Thread(target=lambda: [make(row, size) for row, size in wanted], daemon=True).start()
+
+
+def _stamp(file: Path) -> str:
+    """Tell versions of a file apart by time and size."""
+    return f"{file.stat().st_mtime_ns}:{file.stat().st_size}" if file.is_file() else "-"

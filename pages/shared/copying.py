@@ -1,0 +1,61 @@
+"""Buttons that copy: the link to what is on the screen, and the command that prints the same numbers."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from .words import _
+
+_component = st.components.v2.component(
+    "recall_copy",
+    html="<div class='copies'></div>",
+    css="""
+.copies { display: flex; gap: 0.6rem; flex-wrap: wrap; font-family: var(--st-font); }
+button {
+  font: inherit; font-size: 0.9rem; padding: 0.35rem 0.9rem; cursor: pointer; color: var(--st-text-color);
+  background: transparent; border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius);
+}
+button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:focus-visible { outline: 3px solid var(--st-primary-color); outline-offset: 2px; }
+""",
+    js="""
+const write = async (text) => {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  // Pages that are served over plain http from elsewhere have no clipboard of the new kind.
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+};
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".copies");
+  data.forEach(({ label, done, text, query }, i) => {
+    const button = root.children[i] ?? root.appendChild(document.createElement("button"));
+    button.type = "button";
+    button.textContent = label;
+    button.onclick = async () => {
+      await write(query === null ? text : `${location.origin}${location.pathname}?${query}`);
+      button.textContent = done;
+      setTimeout(() => (button.textContent = label), 1500);
+    };
+  });
+}
+""",
+)
+
+
+def buttons(query: Mapping[str, str], command: str) -> None:
+    """Offer the link to this page with everything spelled out, and the command, which is shown too."""
+    done = _("Copied")
+    _component(
+        key="copy",
+        data=[
+            {"label": _("Copy link"), "done": done, "text": None, "query": urlencode(query)},
+            {"label": _("Copy command"), "done": done, "text": command, "query": None},
+        ],
+    )
+    st.code(command, language="bash", wrap_lines=True)

@@ -1,0 +1,128 @@
+"""The three doors of the start page: each with live pictures and one live number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from recall_core.dataset import Dataset
+from recall_core.errors import DataError
+from recall_core.evaluation import Evaluation
+
+from . import cached, choices, gallery, shell, tiles
+from .gallery import Tile
+from .words import _, number, plural
+
+N_TILES = 4
+
+
+@dataclass(frozen=True)
+class Door:
+    """A way in: what it is called, the data set behind it (none yet: empty), pictures, and a number with its words."""
+
+    title: str
+    name: str
+    text: str
+    tiles: Sequence[Tile]
+    number: str
+    meaning: str
+
+
+def doors() -> list[Door]:
+    """Make the three doors: photographs, the lab, the visitor's own data."""
+    photos, lab = _default_evaluation(cached.PHOTOS), _default_evaluation(cached.LAB)
+    return [
+        Door(
+            _("Photographs"),
+            cached.PHOTOS,
+            _("Places in two photographs, seen twice. The computer compares pixel by pixel, and often fails."),
+            _first_failure(photos),
+            *_found(photos),
+        ),
+        Door(
+            _("The lab: GlyphLab"),
+            cached.LAB,
+            _("Drawn lines, two noisy pictures of each. Small enough to check every number by hand."),
+            _query_and_list(lab, lab.directions[0].name, 0),
+            *_found(lab),
+        ),
+        _own(),
+    ]
+
+
+def show(door: Door) -> None:
+    """Show one door; its button opens the overview of its data set."""
+    st.subheader(door.title, anchor=False)
+    if door.tiles:
+        gallery.show(door.tiles, key=f"door_{door.name}", columns=N_TILES)
+    st.metric(door.meaning, door.number)
+    st.markdown(door.text)
+    if door.name:
+        key = f"open_{door.name}"
+        if st.button(_("Open"), key=key, type="primary", on_click=shell.choose, args=(door.name,)):
+            st.switch_page("pages/overview.py")
+
+
+def roles(dataset: Dataset) -> pd.DataFrame:
+    """Say which column plays which role, with an example."""
+    meaning = {
+        "id": _("name of the picture"),
+        "path": _("file of the picture"),
+        "group": _("pictures of the same thing"),
+        "view": _("which of the pictures of a thing"),
+        "split": _("part of the data: train, val, test"),
+        "label": _("class"),
+        "camera": _("camera"),
+        "side": _("asks or answers"),
+    }
+    rows = [
+        (meaning.get(role, role), column, dataset.table[column].iloc[0], dataset.table[column].nunique())
+        for role, column in dataset.columns.items()
+    ]
+    return pd.DataFrame(rows, columns=[_("role"), _("column"), _("first value"), _("different values")])
+
+
+def _default_evaluation(name: str) -> Evaluation:
+    dataset, path = cached.dataset(name), cached.data_sets()[name]
+    return cached.evaluation(dataset, choices.defaults(dataset, Path(path), path))
+
+
+def _found(evaluation: Evaluation) -> tuple[str, str]:
+    """Give the live number of a door: how many find a right picture first."""
+    first = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"]
+    hits = _("{a} of {b}").format(a=number(int(first.numerator)), b=number(int(first.denominator)))
+    return hits, _("find their like at the first try")
+
+
+def _first_failure(evaluation: Evaluation) -> list[Tile]:
+    """Show a query that fails, but not hopelessly: its list, with the right one in it, where there is such a one."""
+    table = evaluation.table
+    near = table[table["first_rank"].between(2, N_TILES - 1)]
+    facts = (near if len(near) else table).iloc[0]
+    return _query_and_list(evaluation, facts["direction"], int(facts["query"]))
+
+
+def _query_and_list(evaluation: Evaluation, direction_name: str, query: int) -> list[Tile]:
+    direction = evaluation.direction(direction_name)
+    row = int(direction.split.query[query])
+    asked = Tile(cached.query_thumbnail(evaluation, row, 128), _("Query"), _("Query"))
+    return [asked, *tiles.ranked(evaluation, direction, query, 1, N_TILES - 1)]
+
+
+def _own() -> Door:
+    """Make the door to the visitor's own data: the first folder that can be read, or how to bring one."""
+    title = _("Your own data")
+    names = cached.own_data_sets()
+    for name in names:
+        try:
+            dataset = cached.dataset(name)
+            pictures = tiles.sample(dataset, 1, N_TILES)
+        except DataError:
+            continue  # its own page says what is wrong
+        others = plural("{n} data set in your folder.", "{n} data sets in your folder.", len(names))
+        text = others + " " + _("All of them are in the list at the left.")
+        return Door(title, name, text, pictures, number(len(dataset)), _("pictures in {name}").format(name=name))
+    text = _("Put a folder with pictures and a table `metadata.csv` (columns `path` and `group`) into `{root}`, then reload this page.")  # fmt: skip  # noqa: E501
+    return Door(title, "", text.format(root=cached.data_root()), [], "0", _("folders found"))

@@ -1,0 +1,224 @@
+// Everything that comes from the data is written with textContent; nothing is ever parsed as HTML.
+
+const make = (name, className, parent) => {
+  const node = document.createElement(name);
+  node.className = className;
+  parent?.append(node);
+  return node;
+};
+
+const fitChildren = (parent, n, create) => {
+  while (parent.children.length > n) parent.lastElementChild.remove();
+  while (parent.children.length < n) parent.append(create());
+  return [...parent.children];
+};
+
+const setText = (node, text) => {
+  if (node.textContent !== text) node.textContent = text;
+};
+
+const createTile = (name) => {
+  const tile = make(name, "tile");
+  if (name === "button") tile.type = "button";
+  const frame = make("span", "frame", tile);
+  const image = make("img", "", frame);
+  image.alt = "";
+  image.decoding = "sync";
+  for (const part of ["badge", "mark"]) make("span", part, frame).ariaHidden = "true";
+  for (const part of ["title", "note"]) make("span", part, tile);
+  return tile;
+};
+
+const fillTile = (tile, given) => {
+  const part = (name) => tile.querySelector(`.${name}`);
+  const image = tile.querySelector("img");
+  if (image.getAttribute("src") !== given.src) {
+    if (given.src) image.src = given.src;
+    else image.removeAttribute("src");
+  }
+  const kind = given.right === null ? "" : given.right ? "right" : "wrong";
+  tile.className = `tile ${kind} ${given.src.startsWith("data:image/png") ? "crisp" : ""}`;
+  setText(part("mark"), { right: "✓", wrong: "✗" }[kind] ?? "");
+  for (const name of ["badge", "title", "note"]) setText(part(name), given[name]);
+  tile.title = given.title;
+  if (tile.tagName === "BUTTON") tile.ariaLabel = given.label;
+  else image.alt = given.label;
+};
+
+const createPanel = () => {
+  const panel = make("section", "panel");
+  make("h3", "", panel);
+  make("div", "tiles", panel);
+  make("div", "lines", panel);
+  return panel;
+};
+
+const fillPanel = (panel, given) => {
+  setText(panel.querySelector("h3"), given.heading);
+  const tiles = panel.querySelector(".tiles");
+  tiles.className = `tiles ${given.large ? "large" : "small"}`;
+  const children = fitChildren(tiles, given.tiles.length, () => createTile("div"));
+  children.forEach((tile, i) => fillTile(tile, given.tiles[i]));
+  const lines = fitChildren(panel.querySelector(".lines"), given.lines.length, () => make("p", ""));
+  lines.forEach((line, i) => setText(line, given.lines[i]));
+};
+
+const createButton = (text, parent) => {
+  const button = make("button", "step", parent);
+  button.type = "button";
+  button.textContent = text;
+  return button;
+};
+
+const build = (root) => {
+  const layout = make("div", "layout", root);
+  const side = make("div", "side", layout);
+  const main = make("div", "main", layout);
+  const head = make("div", "head", main);
+  const heading = make("h3", "", head);
+  const stepper = make("div", "stepper", head);
+  const previous = createButton("‹", stepper);
+  const where = make("span", "where", stepper);
+  const next = createButton("›", stepper);
+  const grid = make("div", "grid", main);
+  grid.setAttribute("role", "group");
+  const empty = make("p", "empty", main);
+  const pager = make("div", "pager", main);
+  const previousPage = createButton("‹", pager);
+  const page = make("span", "where", pager);
+  const nextPage = createButton("›", pager);
+  return { layout, side, head, heading, stepper, previous, where, next, grid, empty, pager, previousPage, page, nextPage };
+};
+
+const typing = (event) => {
+  const target = event.composedPath()[0];
+  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+};
+
+// How many tiles stand in the first row: those whose top edge is that of the first.
+const rowLength = (tiles) => {
+  const past = tiles.findIndex((tile) => tile.offsetTop > tiles[0].offsetTop);
+  return past < 0 ? tiles.length : past;
+};
+
+export default function (component) {
+  const { data, parentElement, setStateValue } = component;
+  const root = parentElement.querySelector(".gallery");
+  const view = (root.view ??= { parts: build(root), number: data.place?.number ?? 0, place: null });
+  const { parts } = view;
+
+  const fill = (text, i, n) => text.replace("{i}", i).replace("{n}", n);
+
+  const showPlace = () => {
+    const { query, page } = view.place ?? { query: 1, page: 1 };
+    setText(parts.where, fill(data.words.position, query, data.n_query));
+    parts.previous.disabled = query <= 1;
+    parts.next.disabled = query >= data.n_query;
+    setText(parts.page, fill(data.words.page, page, data.n_page));
+    parts.previousPage.disabled = page <= 1;
+    parts.nextPage.disabled = page >= data.n_page;
+  };
+
+  const report = (change) => {
+    view.number += 1;
+    view.place = { ...(view.place ?? {}), ...change, number: view.number };
+    showPlace();
+    setStateValue("event", view.place);
+  };
+
+  const step = (distance) => {
+    const query = Math.max(1, Math.min(data.n_query, view.place.query + distance));
+    if (query !== view.place.query) report({ query, page: 1, picked: 0 });
+  };
+
+  const turn = (distance) => {
+    const page = Math.max(1, Math.min(data.n_page, (view.place?.page ?? 1) + distance));
+    if (page !== (view.place?.page ?? 1)) report({ page });
+  };
+
+  const pick = (i) => {
+    const picked = data.first + i;
+    report({ picked: view.place?.picked === picked ? 0 : picked });
+    markPicked();
+  };
+
+  const markPicked = () => {
+    [...parts.grid.children].forEach((tile, i) => {
+      const on = view.place?.picked === data.first + i;
+      tile.classList.toggle("picked", on);
+      if (data.place) tile.ariaPressed = String(on);
+    });
+  };
+
+  // Roving tabindex: the grid is one stop of the Tab key, arrows move inside.
+  const focusTile = (i) => {
+    const tiles = [...parts.grid.children];
+    const at = Math.max(0, Math.min(tiles.length - 1, i));
+    tiles.forEach((tile, j) => (tile.tabIndex = j === at ? 0 : -1));
+    return tiles[at];
+  };
+
+  const onGridKey = (event) => {
+    const tiles = [...parts.grid.children];
+    const i = tiles.indexOf(event.target.closest(".tile"));
+    if (i < 0) return;
+    const row = rowLength(tiles);
+    const moves = { ArrowRight: i + 1, ArrowLeft: i - 1, ArrowDown: i + row, ArrowUp: i - row, Home: 0, End: tiles.length - 1 };
+    const to = moves[event.key];
+    if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (to >= 0 && to < tiles.length) focusTile(to).focus();
+  };
+
+  const onKey = (event) => {
+    if (!data.place || typing(event) || event.altKey || event.ctrlKey || event.metaKey) return;
+    const distance = { j: 1, k: -1 }[event.key.toLowerCase()];
+    if (!distance) return;
+    event.preventDefault();
+    step(distance);
+  };
+
+  const stale = data.place && data.place.number < view.number;
+  if (!stale) {
+    if (data.place) view.place = data.place;
+    parts.layout.className = `layout ${data.panels.length ? "sided" : ""}`;
+    parts.side.hidden = !data.panels.length;
+    fitChildren(parts.side, data.panels.length, createPanel).forEach((panel, i) => fillPanel(panel, data.panels[i]));
+    setText(parts.heading, data.heading);
+    parts.head.style.display = data.heading || data.n_query ? "" : "none";
+    parts.stepper.style.display = data.n_query ? "" : "none";
+    parts.previous.ariaLabel = parts.previous.title = data.words.previous;
+    parts.next.ariaLabel = parts.next.title = data.words.next;
+    parts.previousPage.ariaLabel = data.words.previous_page;
+    parts.nextPage.ariaLabel = data.words.next_page;
+    parts.grid.ariaLabel = data.heading || data.words.grid;
+    parts.grid.style.gridTemplateColumns = data.columns ? `repeat(${data.columns}, minmax(0, 1fr))` : "";
+    const kind = data.active ? "button" : "div";
+    if (parts.grid.dataset.kind !== kind) parts.grid.replaceChildren();
+    parts.grid.dataset.kind = kind;
+    const tiles = fitChildren(parts.grid, data.tiles.length, () => createTile(kind));
+    tiles.forEach((tile, i) => fillTile(tile, data.tiles[i]));
+    setText(parts.empty, data.tiles.length ? "" : data.empty);
+    parts.empty.hidden = data.tiles.length > 0 || !data.empty;
+    parts.pager.hidden = data.n_page < 2;
+    if (data.active && tiles.length) focusTile(Math.max(0, tiles.findIndex((tile) => tile.tabIndex === 0 && tile.matches(":focus"))));
+    markPicked();
+    showPlace();
+    // A mark for tests and measurements: which query is on the screen.
+    root.dataset.query = data.place ? String(data.place.query) : "";
+  }
+
+  parts.previous.onclick = () => step(-1);
+  parts.next.onclick = () => step(1);
+  parts.previousPage.onclick = () => turn(-1);
+  parts.nextPage.onclick = () => turn(1);
+  parts.grid.onclick = (event) => {
+    const tile = event.target.closest("button.tile");
+    if (tile) pick([...parts.grid.children].indexOf(tile));
+  };
+  parts.grid.onkeydown = onGridKey;
+  if (view.onKey) document.removeEventListener("keydown", view.onKey);
+  view.onKey = onKey;
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", view.onKey);
+}

@@ -1,0 +1,133 @@
+"""The numbers of an evaluation on a page: cards, findings, what a result means, the table of everything."""
+
+import pandas as pd
+import streamlit as st
+
+from recall_core import report
+from recall_core.evaluation import Estimate, Evaluation
+from recall_core.uncertainty import Interval
+
+from .words import _, number, plain, plural
+
+ICONS = {"error": "⛔", "warning": "⚠️", "note": "🛈"}
+APART = 0.02
+"""Intervals whose ends differ by more than this are said to part."""
+
+
+def findings(evaluation: Evaluation) -> None:
+    """Show what is suspicious, the gravest first; notes are folded away."""
+    grave = [finding for finding in evaluation.findings if finding.severity != "note"]
+    for finding in sorted(grave, key=lambda finding: finding.severity):
+        show = st.error if finding.severity == "error" else st.warning
+        examples = (
+            "" if not finding.examples else "  \n" + _("For example: {ids}").format(ids=", ".join(finding.examples))
+        )
+        show(plain(finding.message + examples), icon=ICONS[finding.severity])
+
+
+def cards(evaluation: Evaluation) -> None:
+    """Show each R@k, then mAP@k, with interval and denominator."""
+    ks = evaluation.spec.ks
+    names = [*(f"recall@{k}" for k in ks[:4]), f"map@{5 if 5 in ks else ks[-1]}"]
+    for place, name in zip(st.columns(len(names)), names, strict=True):
+        with place.container(border=True, height="stretch"):
+            _card(name, evaluation.scores[name])
+    _denominators(evaluation)
+
+
+def verdict(evaluation: Evaluation) -> str:
+    """Say whether a result is ``empty`` (nothing to find), ``saturated`` (nothing missed) or ``open``."""
+    if not evaluation.counts["n_evaluable"]:
+        return "empty"
+    first = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
+    return "saturated" if first.numerator == first.denominator else "open"
+
+
+def table(evaluation: Evaluation) -> None:
+    """Show every score: pooled and in each direction, with what it is made of."""
+    views = {_("both directions"): evaluation.scores} if len(evaluation.directions) > 1 else {}
+    views |= {direction.name: direction.scores for direction in evaluation.directions}
+    rows = [_row(view, name, estimate) for view, scores in views.items() for name, estimate in scores.items()]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height=380)
+
+
+def metric_label(name: str) -> str:
+    """Write a metric's name as people say it: ``R@5`` for ``recall@5``."""
+    base, at, k = name.partition("@")
+    return {"recall": "R", "map": "mAP", "mrr": "MRR", "ndcg": "nDCG"}.get(base, base) + at + k
+
+
+def _card(name: str, estimate: Estimate) -> None:
+    made_of = _("{a} of {b}").format(a=_amount(estimate.numerator), b=number(int(estimate.denominator)))
+    st.metric(
+        metric_label(name),
+        report.number(estimate.value),
+        delta=_ends(estimate.interval),
+        delta_color="off",
+        delta_arrow="off",
+        help=_help(name, estimate),
+    )
+    if estimate.bootstrap is not None:
+        st.caption(f"{made_of}  \n" + _("bootstrap {ends}").format(ends=_ends(estimate.bootstrap)))
+    else:
+        st.caption(_("mean over {n} queries").format(n=number(int(estimate.denominator))))
+
+
+def _help(name: str, estimate: Estimate) -> str:
+    lines = [report.LEVELS[report.base_name(name)]]
+    for interval in (estimate.interval, estimate.bootstrap):
+        if interval is not None:
+            lines.append(f"{_ends(interval)}: {interval.level:.0%} {interval.method}; {interval.reason}")
+    if estimate.score.n_tied:
+        worst, _expected, best = estimate.score.bounds
+        tied = _("{n} queries depend on the order of tied items: from {worst} to {best}")
+        lines.append(tied.format(n=estimate.score.n_tied, worst=report.number(worst), best=report.number(best)))
+    return "  \n".join(plain(line) for line in lines)
+
+
+def _denominators(evaluation: Evaluation) -> None:
+    """Say what was left out, and when the two intervals disagree."""
+    counts, name = evaluation.counts, f"recall@{evaluation.spec.ks[0]}"
+    lines = []
+    if counts["n_without_relevant"]:
+        lone = plural("{n} query has no right answer", "{n} queries have no right answer", counts["n_without_relevant"])
+        counted = _("counted as missed") if evaluation.spec.no_relevant == "miss" else _("left out")
+        other = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
+        without = _("{name} of the other {n} alone: {value}").format(
+            name=metric_label(name), n=number(int(other.denominator)), value=report.number(other.value)
+        )
+        lines.append(f"{lone} ({counted}). {without}.")
+    if _apart(evaluation.scores[name]):
+        lines.append(_("The two intervals part: the bootstrap redraws the groups that were seen, so near 0 or 1 and with few groups it is too narrow; trust the first one."))  # fmt: skip  # noqa: E501
+    if lines:
+        st.caption("  \n".join(lines))
+
+
+def _apart(estimate: Estimate) -> bool:
+    first, second = estimate.interval, estimate.bootstrap
+    if first is None or second is None:
+        return False
+    return max(abs(first.low - second.low), abs(first.high - second.high)) > APART
+
+
+def _row(view: str, name: str, estimate: Estimate) -> dict[str, object]:
+    worst, _expected, best = estimate.score.bounds
+    return {
+        _("direction"): view,
+        _("score"): name,
+        _("value"): report.number(estimate.value),
+        _("sum"): _amount(estimate.numerator),
+        _("out of"): _amount(estimate.denominator),
+        _("interval"): _ends(estimate.interval),
+        _("bootstrap"): _ends(estimate.bootstrap),
+        _("with ties worst – best"): f"{report.number(worst)} – {report.number(best)}" if estimate.score.n_tied else "",
+        _("counts"): report.LEVELS[report.base_name(name)],
+    }
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f"{report.number(interval.low)}–{report.number(interval.high)}"
+
+
+def _amount(value: float) -> str:
+    return number(int(value)) if value == int(value) else f"{value:.2f}"

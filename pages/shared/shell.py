@@ -1,0 +1,196 @@
+"""The frame of every page: page config, navigation, and a sidebar whose choices are bound to the URL.
+
+``app.py`` calls ``main``. Each page starts with ``here = shell.enter()``: the first deep link on a fresh server runs
+the page *without* ``app.py``, and then ``enter`` builds the frame itself.
+"""
+
+import logging
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from recall_core.dataset import Dataset
+from recall_core.errors import DataError, MissingDependency
+from recall_core.evaluation import Evaluation
+from recall_core.spec import DEFAULT_KS, Spec
+
+from . import cached, choices, words
+from .words import _
+
+log = logging.getLogger("recall_explorer")
+_frame = threading.local()
+
+
+@dataclass(frozen=True, eq=False)
+class Here:
+    """What the sidebar says.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    dataset : Dataset
+    spec : Spec
+    k : int
+        Where the charts cut.
+    query : mapping
+        All of it as a link spells it, defaults too.
+    """
+
+    name: str
+    dataset: Dataset
+    spec: Spec
+    k: int
+    query: Mapping[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """Where the data set lies; no folder for a built-in one."""
+        return Path(self.spec.data)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the spec; computed at most once for everybody."""
+        with st.spinner(_("Comparing the pictures …")):
+            return cached.evaluation(self.dataset, self.spec)
+
+
+def main() -> None:
+    """Build the frame, then run the page in it; no failure ever shows as a traceback."""
+    st.set_page_config(page_title="Recall Explorer", page_icon="🔎", layout="wide")
+    controls, foot = st.sidebar.container(), st.sidebar.container()
+    words.speak(_one_of("lang", words.LANGUAGES, "Language · Nyelv", foot))
+    page = st.navigation(
+        {section: [st.Page(f"pages/{name}.py", title=title, default=name == "start") for name, title in pages.items()]
+         for section, pages in _sections().items()}
+    )  # fmt: skip
+    with calmly(page.title):
+        with controls:
+            here = _sidebar()
+        _frame.here = here
+        try:
+            page.run()
+        finally:
+            _frame.here = None
+
+
+def enter() -> Here:
+    """Give the page what the sidebar says; where there is no frame yet, build it and run the page inside."""
+    here: Here | None = getattr(_frame, "here", None)
+    if here is None:
+        main()
+        st.stop()
+    return here
+
+
+def header(title: str, question: str, here: Here, evaluation: Evaluation) -> None:
+    """Show the title, the question that the page answers, and the data set with its split and counts in one line."""
+    st.title(title, anchor=False)
+    st.markdown(f"{question}  \n:small[:gray[{choices.counts_line(here.name, evaluation)}]]")
+
+
+@contextmanager
+def calmly(where: str) -> Iterator[None]:
+    """Show the user's mistakes in place, and our own calmly with what to report; the log has the traceback."""
+    try:
+        yield
+    except (DataError, MissingDependency) as problem:
+        st.error(words.plain(str(problem)), icon="⚠️")
+        st.caption(_("Choose something else at the left, or mend the file and reload the page."))
+    except Exception as problem:
+        number = uuid.uuid4().hex[:8]
+        log.exception("failure %s on page %s", number, where)
+        st.error(_("Something went wrong inside the explorer. Your files were not changed."), icon="⚠️")
+        st.markdown(_("Please report these lines; the server's log has the details under the same number."))
+        report = {"failure": number, "page": where, "kind": type(problem).__name__} | st.query_params.to_dict()
+        st.code("\n".join(f"{name}: {value}" for name, value in report.items()), language=None)
+
+
+def choose(name: str) -> None:
+    """Choose a data set, with everything else at its defaults; for callbacks."""
+    st.session_state["data"] = name
+    _reset()
+
+
+def change(changes: Mapping[str, str]) -> None:
+    """Change some of the sidebar's choices; for callbacks."""
+    st.session_state.update(changes)
+
+
+def _sections() -> dict[str, dict[str, str]]:
+    """Say which pages there are: section → file name → title. Sections without a page are left out."""
+    return {
+        "": {"start": _("Start")},
+        _("Explore"): {"overview": _("Overview"), "query": _("Query")},
+    }
+
+
+def _sidebar() -> Here:
+    """Ask for everything that the number depends on."""
+    sets = cached.data_sets()
+    name = _select("data", list(sets), _("Data set"), on_change=_reset)
+    dataset = cached.dataset(name)
+    offered = choices.offered(dataset, Path(sets[name]))
+
+    def ask(field: str, label: str, **more: Any) -> None:
+        chosen[field] = _select(field, offered[field], label, **more)
+
+    chosen: dict[str, str] = {}
+    ask("encoder", _("Encoder"), help=_("What turns a picture into numbers."))
+    ask("split", _("Split"), help=_("Who asks, and who answers."))
+    ask("relevant", _("Right answer: same …"), help=_("A picture is right if it has the same value in this column."))
+    k_place = st.container()
+    with st.expander(_("More choices")):
+        ask("where", _("Rows"), accept_new_options=True, help="COLUMN=VALUE,VALUE;COLUMN=VALUE")
+        ask("query_images", _("Pictures that ask"), help=_("A file that replaces the pictures of the asking side."))
+        ask("junk_same", _("Leave out: same …"), help=_("Right pictures with the same value here are neither right nor wrong."))  # fmt: skip  # noqa: E501
+        ask("no_relevant", _("Without right answer"), help=_("Such a query counts as missed, or is left out."))
+        ask("similarity", _("Similarity"))
+        ks = choices.read_ks(
+            st.text_input(_("List of k"), ",".join(map(str, DEFAULT_KS)), key="ks", bind="query-params")
+        )
+        seed = int(st.number_input(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed", bind="query-params"))
+    k = _one_of("k", tuple(map(str, ks)), "k", k_place)
+    chosen["where"] = _readable(chosen["where"], offered["where"][0])
+    more = {"ks": ",".join(map(str, ks)), "seed": str(seed), "k": k, "lang": words.language()}
+    spec = choices.make_spec(sets[name], chosen, ks=ks, seed=seed)
+    return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
+
+
+def _select(key: str, options: Sequence[str], label: str, **more: Any) -> str:
+    # The options are shown as the spec spells them: a bound widget writes what it shows into the URL.
+    chosen: str = st.selectbox(label, options, key=key, bind="query-params", **more)
+    return chosen
+
+
+def _one_of(key: str, options: Sequence[str], label: str, place: Any) -> str:
+    chosen: str = place.segmented_control(
+        label, options, default=options[0], required=True, key=key, bind="query-params"
+    )
+    return chosen
+
+
+def _readable(spelled: str, default: str) -> str:
+    """Keep a filter that can be read; another one is said to be wrong, and the default holds."""
+    try:
+        choices.read_where(spelled)
+    except DataError as problem:
+        st.caption(f"⚠️ {words.plain(str(problem))}")
+        return default
+    return spelled
+
+
+def _reset() -> None:
+    """Put what depends on the data set back to its defaults."""
+    name = st.session_state["data"]
+    try:
+        offered = choices.offered(cached.dataset(name), Path(cached.data_sets()[name]))
+    except DataError:
+        return  # the page says so when it loads the data set itself
+    st.session_state.update({key: options[0] for key, options in offered.items()})

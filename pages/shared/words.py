@@ -1,0 +1,50 @@
+"""The words on the pages, in each visitor's language: English in the source, the others from gettext catalogues.
+
+A catalogue is ``locale/<language>/LC_MESSAGES/pages.po``; the compiled ``pages.mo`` stands beside it, because a fresh
+machine has no compiler for it. CONTRIBUTING.md tells how to renew both.
+"""
+
+import gettext
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+LANGUAGES = ("en", "hu")
+LOCALE = Path(__file__).parent / "locale"
+
+_language: ContextVar[str] = ContextVar("language", default="en")
+
+
+def speak(language: str) -> None:
+    """From here on, in this run of the script, ``_`` speaks this language."""
+    _language.set(language if language in LANGUAGES else "en")
+
+
+def language() -> str:
+    """Which language does this run of the script speak?"""
+    return _language.get()
+
+
+def _(text: str) -> str:
+    """Translate one message; without a translation it stays English."""
+    return _catalogue(_language.get()).gettext(text)
+
+
+def plural(one: str, many: str, n: int) -> str:
+    """Translate a message that counts: ``plural("{n} query", "{n} queries", n)``, with ``n`` filled in."""
+    return _catalogue(_language.get()).ngettext(one, many, n).format(n=number(n))
+
+
+def number(n: int) -> str:
+    """Write a whole number with its thousands apart, as it is read in every language: 12 345."""
+    return f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def plain(text: str) -> str:
+    """Keep text that comes from data or the engine from being read as Markdown."""
+    return "".join("\\" + letter if letter in "\\`*_[]#$<>~|:" else letter for letter in text)
+
+
+@cache
+def _catalogue(language: str) -> gettext.NullTranslations:
+    return gettext.translation("pages", LOCALE, [language], fallback=True)
