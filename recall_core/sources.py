@@ -101,10 +101,11 @@ def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -
     name = spec.encoder or "raw"
     encoder = encoders.import_encoder(name) if ":" in name else name
     if not is_fitted(spec.encoder):
-        return encoders.encode(pictures, encoder)
+        return encoders.encode(pictures, encoder, like=_pictures(dataset))
     label = dataset.role("label")
     labels = dataset.values(spec.relevant or "") if label is None else label
-    return encoders.encode(pictures, encoder, train=_pictures(dataset).select(train), train_labels=list(labels[train]))
+    clean = _pictures(dataset)
+    return encoders.encode(pictures, encoder, train=clean.select(train), train_labels=list(labels[train]), like=clean)
 
 
 def _replaced(dataset: Dataset, spec: Spec, split: Split, clean: Array) -> Array:
