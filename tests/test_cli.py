@@ -1,0 +1,137 @@
+"""The command line, as a user types it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recall_core import cli, evaluate, load, report
+from recall_core.spec import Spec
+from tests.conftest import DATA, ROOT
+
+LAB = str(DATA / "glyphlab")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_evaluate_prints_the_report_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "evaluate", LAB)
+    assert (code, err) == (0, "")
+    assert out == report.text(evaluate(load(LAB), Spec(data=LAB)))
+
+
+def test_json_is_one_object_with_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "evaluate", LAB, "--json", "--encoder", "gradient", "--k", "1", "2")
+    given = json.loads(out)
+    assert given == json.loads(
+        json.dumps(report.to_json(evaluate(load(LAB), Spec(LAB, encoder="gradient", ks=(1, 2)))))
+    )
+
+
+def test_the_printed_command_prints_the_same_report() -> None:
+    spec = Spec(data="data/glyphlab", split="random", seed=3, relevant="orientation", junk_same="scene_id")
+    command = spec.to_command().split()
+    done = subprocess.run([sys.executable, *command[1:]], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == report.text(evaluate(load(ROOT / "data" / "glyphlab"), spec))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "error: 'nowhere' is neither a folder nor a built-in data set (digits, photo_patches)"),
+        ([LAB, "--k", "0"], "error: k is 0; every k is a whole number of at least 1"),
+        ([LAB, "--column", "scene=scene_id"], "no such role; the roles are id, path, group"),
+        ([LAB, "--column", "group=nothing"], "there is no such column; there are index, scene_id"),
+        ([LAB, "--where", "split"], "'split' is not of the form COLUMN=VALUE"),
+        ([LAB, "--relevant", "colour"], "has no column 'colour'; there are: index"),
+        ([LAB, "--encoder", "resnet"], "resnet"),
+        ([LAB, "--encoder", "nowhere:encode"], "nowhere"),
+        ([LAB, "--embeddings", "nowhere.npy"], "nowhere.npy cannot be read"),
+        ([LAB, "--csv", "no/such/folder/out.csv"], "there is no folder no/such/folder"),
+        ([LAB, "--query", "view_id=0"], "--query and --gallery go together"),
+    ],
+)
+def test_what_cannot_be_right_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, "evaluate", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("error: ")
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_one_row_a_query_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "evaluate", LAB, "--csv", str(tmp_path / "queries.csv"))
+    assert len(pd.read_csv(tmp_path / "queries.csv")) == 60
+
+
+def test_saved_vectors_give_the_same_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    saved = str(tmp_path / "vectors.npy")
+    _, first, _ = run(capsys, "evaluate", LAB, "--encoder", "gradient", "--save-embeddings", saved, "--json")
+    assert np.load(saved).shape[0] == 360
+    _, second, _ = run(capsys, "evaluate", LAB, "--embeddings", saved, "--json")
+    assert json.loads(first)["scores"] == json.loads(second)["scores"]
+
+
+def test_an_empty_where_takes_every_row(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "evaluate", LAB, "--where", "", "--json")
+    assert json.loads(out)["counts"]["n_query"] == 360
+
+
+def test_a_users_encoder_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "evaluate", LAB, "--encoder", "tests.test_cli:corner", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["counts"]["n_dim"] == 4
+
+
+def corner(pictures: list[np.ndarray]) -> np.ndarray:
+    """The four middle pixels: an encoder as a user would write it."""
+    return np.stack([picture[11:13, 11:13].reshape(-1) for picture in pictures])
+
+
+def test_glyphlab_writes_exactly_the_labs_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "glyphlab", str(tmp_path / "lab"))
+    assert (code, out) == (0, "")
+    for file in ("images.npy", "metadata.csv", "corrupted_test.npy"):
+        assert (tmp_path / "lab" / file).read_bytes() == (DATA / "glyphlab" / file).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == [
+        "corrupted_test.npy",
+        "images.npy",
+        "metadata.csv",
+    ]
+
+
+def test_a_plain_numpy_script_for_the_lab_runs_on_the_files() -> None:
+    images, table = np.load(DATA / "glyphlab" / "images.npy"), pd.read_csv(DATA / "glyphlab" / "metadata.csv")
+    corrupted = np.load(DATA / "glyphlab" / "corrupted_test.npy")
+    assert (images.shape, images.dtype, corrupted.shape) == ((360, 1, 24, 24), np.float32, (60, 1, 24, 24))
+    test = table[table["split"] == "test"].reset_index(drop=True)
+    query = test[test["view_id"] == 0].sort_values("scene_id")
+    gallery = test[test["view_id"] == 1].sort_values("scene_id")
+    assert query["scene_id"].tolist() == gallery["scene_id"].tolist()
+
+    def unit(pictures: np.ndarray) -> np.ndarray:
+        flat = pictures.reshape(len(pictures), -1)
+        return flat / np.linalg.norm(flat, axis=1, keepdims=True)
+
+    g = unit(images[gallery["index"]])
+    clean = unit(images[query["index"]]) @ g.T
+    assert (clean.argmax(1) == np.arange(30)).all()
+    noisy = unit(corrupted[query.index]) @ g.T
+    ranks = (noisy > np.diag(noisy)[:, None]).sum(1) + 1
+    assert sorted(ranks.tolist()) == [1] * 29 + [2]
+
+
+def test_help_describes_every_option() -> None:
+    for command in ("evaluate", "glyphlab"):
+        actions = cli.parser()._subparsers._group_actions[0].choices[command]._actions  # type: ignore[union-attr,index]
+        assert all(action.help for action in actions)
