@@ -28,9 +28,9 @@ if wanted and wanted <= len(worst):
 
 verdict = numbers.verdict(evaluation)
 if verdict == "empty":
-    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for the right answer, or another split."), icon="🔎")  # fmt: skip  # noqa: E501
+    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for the right answer, or another split."))  # fmt: skip  # noqa: E501
 elif verdict == "saturated":
-    st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."), icon="🔎")  # fmt: skip  # noqa: E501
+    st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
     with st.container(horizontal=True):
         for i, harder in enumerate(choices.harder(here.dataset, here.folder, here.spec)):
             st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))
@@ -61,4 +61,5 @@ with st.expander(_("All numbers")):
     numbers.table(evaluation)
 st.markdown(f"**{_('How this number was made')}**")
 st.markdown(report.describe(evaluation.spec.replace(data=here.name)))
+numbers.notes(evaluation)
 copying.buttons(here.query, choices.to_command(here.spec, ROOT))

@@ -7,14 +7,12 @@ from pages.shared.words import _, number
 
 here = shell.enter()
 evaluation = here.evaluation
-shell.header(_("Query"), _("What stands first, and where is the right answer?"), here, evaluation)
+shell.header(_("Query"), _("What stands first, and where is the right picture?"), here, evaluation)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    names = [direction.name for direction in evaluation.directions]
-    quiet = {"label_visibility": "collapsed", "bind": "query-params"}
-    direction = evaluation.direction(st.selectbox(_("Direction"), names, key="direction", width=190, **quiet))
+    direction = shell.ask_direction(evaluation)
     n_query = int(direction.counts["n_query"] or 0)
-    query = int(st.number_input(_("Query"), 1, n_query, 1, key="q", width=130, **quiet))
+    query = shell.ask_query(n_query)
     st.caption(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(n_query)))
 
 

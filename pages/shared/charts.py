@@ -1,4 +1,4 @@
-"""The charts: curves over k, and where the first right answer stands. Colours follow the theme.
+"""The charts: curves over k, and where the first right picture stands. Colours follow the theme.
 
 Direction and pooled are told apart by dash and symbol as well as by colour; hit and miss by pattern too.
 """
@@ -46,7 +46,7 @@ def curves(frame: pd.DataFrame, metric: str, k: int, name: str, ks: Sequence[int
 
 
 def first_hits(frame: pd.DataFrame, k: int) -> go.Figure:
-    """Draw at which rank the queries find their first right answer.
+    """Draw at which rank the queries find their first right picture.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def first_hits(frame: pd.DataFrame, k: int) -> go.Figure:
             hovertemplate=_("rank %{x}: %{y} queries") + "<extra></extra>",
         )
     )
-    figure.update_xaxes(title=_("rank of the first right answer"), type="category")
+    figure.update_xaxes(title=_("rank"), type="category", tickangle=0, tickfont={"size": 10})
     figure.update_yaxes(title=_("queries"), rangemode="tozero")
     return _plain(figure)
 
 
 def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
-    """Gather ranks into the bins 1, 2, 3, 4–5, 6–10, 11–20 …, the border at k kept; the last is "none".
+    """Gather ranks into the bins 1, 2, 3, 4–5, 6–10, … > 50, with a border at k; the last is "none".
 
     Returns
     -------
@@ -86,12 +86,12 @@ def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
     """
     ranks = frame.groupby("rank")["n_query"].sum()
     deepest = int(ranks.index.max()) if len(ranks) else 0
-    edges = sorted({0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 10**9, k})
+    edges = sorted({0, 1, 2, 3, 5, 10, 20, 50, 10**9, k})
     rows = []
     for low, high in pairwise(edges):
         if low >= max(deepest, k):
             break
-        label = str(high) if high == low + 1 else f"{low + 1}–{min(high, max(deepest, low + 2))}"
+        label = f"> {low}" if high == edges[-1] else str(high) if high == low + 1 else f"{low + 1}–{high}"
         rows.append((label, int(ranks[(ranks.index > low) & (ranks.index <= high)].sum()), high <= k))
     if ranks.get(0, 0):
         rows.append((_("none"), int(ranks[0]), False))
@@ -101,7 +101,7 @@ def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
 def _add_line(
     figure: go.Figure, name: str, line: pd.DataFrame, ks: Sequence[int], colour: str, dash: str, symbol: str
 ) -> None:
-    shown = _("both directions") if name == POOLED else name
+    shown = _("both") if name == POOLED else name.replace("->", " → ")
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     figure.add_scatter(
         x=[*line["k"], *line["k"][::-1]],
@@ -131,7 +131,15 @@ def _plain(figure: go.Figure) -> go.Figure:
     figure.update_layout(
         height=HEIGHT,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "title": None},
+        legend={
+            "orientation": "h",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "x": 0,
+            "title": None,
+            "font": {"size": 11},
+            "itemwidth": 30,
+        },
         hovermode="closest",
         bargap=0.25,
     )

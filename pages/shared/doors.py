@@ -20,7 +20,7 @@ N_TILES = 4
 
 @dataclass(frozen=True)
 class Door:
-    """A way in: what it is called, the data set behind it (none yet: empty), pictures, and a number with its words."""
+    """A way in: what it is called, its data set, pictures, and a number with its words; empty where there is none."""
 
     title: str
     name: str
@@ -57,11 +57,12 @@ def show(door: Door) -> None:
     st.subheader(door.title, anchor=False)
     if door.tiles:
         gallery.show(door.tiles, key=f"door_{door.name}", columns=N_TILES)
-    st.metric(door.meaning, door.number)
+    if door.number:
+        st.metric(door.meaning, door.number)
     st.markdown(door.text)
     if door.name:
         key = f"open_{door.name}"
-        if st.button(_("Open"), key=key, type="primary", on_click=shell.choose, args=(door.name,)):
+        if st.button(_("Open"), key=key, width="stretch", on_click=shell.choose, args=(door.name,)):
             st.switch_page("pages/overview.py")
 
 
@@ -93,7 +94,7 @@ def _found(evaluation: Evaluation) -> tuple[str, str]:
     """Give the live number of a door: how many find a right picture first."""
     first = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"]
     hits = _("{a} of {b}").format(a=number(int(first.numerator)), b=number(int(first.denominator)))
-    return hits, _("find their like at the first try")
+    return hits, _("Find their like at the first try")
 
 
 def _first_failure(evaluation: Evaluation) -> list[Tile]:
@@ -123,6 +124,17 @@ def _own() -> Door:
             continue  # its own page says what is wrong
         others = plural("{n} data set in your folder.", "{n} data sets in your folder.", len(names))
         text = others + " " + _("All of them are in the list at the left.")
-        return Door(title, name, text, pictures, number(len(dataset)), _("pictures in {name}").format(name=name))
-    text = _("Put a folder with pictures and a table `metadata.csv` (columns `path` and `group`) into `{root}`, then reload this page.")  # fmt: skip  # noqa: E501
-    return Door(title, "", text.format(root=cached.data_root()), [], "0", _("folders found"))
+        return Door(title, name, text, pictures, number(len(dataset)), _("Pictures in {name}").format(name=name))
+    text = _("Make a folder in `{root}` with your pictures and a table that names them, then reload this page:")
+    form = "my_pictures/\n  metadata.csv\n  cup1.jpg\n  cup2.jpg …"
+    table = "path,group\ncup1.jpg,cup\ncup2.jpg,cup"
+    return Door(title, "", "\n".join([text.format(root=_shown_root()), *_code(form), *_code(table)]), [], "", "")
+
+
+def _code(text: str) -> list[str]:
+    return ["```text", text, "```"]
+
+
+def _shown_root() -> str:
+    root = cached.data_root()
+    return str(root.relative_to(cached.ROOT)) if root.is_relative_to(cached.ROOT) else str(root)

@@ -9,20 +9,26 @@ from recall_core.uncertainty import Interval
 
 from .words import _, number, plain, plural
 
-ICONS = {"error": "⛔", "warning": "⚠️", "note": "🛈"}
 APART = 0.02
 """Intervals whose ends differ by more than this are said to part."""
 
 
 def findings(evaluation: Evaluation) -> None:
-    """Show what is suspicious, the gravest first; notes are folded away."""
+    """Show what is suspicious, the gravest first."""
     grave = [finding for finding in evaluation.findings if finding.severity != "note"]
     for finding in sorted(grave, key=lambda finding: finding.severity):
         show = st.error if finding.severity == "error" else st.warning
-        examples = (
-            "" if not finding.examples else "  \n" + _("For example: {ids}").format(ids=", ".join(finding.examples))
-        )
-        show(plain(finding.message + examples), icon=ICONS[finding.severity])
+        lines = [finding.message]
+        if finding.examples:
+            lines.append(_("For example: {ids}").format(ids=", ".join(finding.examples)))
+        show("  \n".join(map(plain, lines)))
+
+
+def notes(evaluation: Evaluation) -> None:
+    """Show what is good to know of how the data were read and taken."""
+    for finding in evaluation.findings:
+        if finding.severity == "note":
+            st.caption(plain(finding.message))
 
 
 def cards(evaluation: Evaluation) -> None:
@@ -58,7 +64,7 @@ def metric_label(name: str) -> str:
 
 
 def _card(name: str, estimate: Estimate) -> None:
-    made_of = _("{a} of {b}").format(a=_amount(estimate.numerator), b=number(int(estimate.denominator)))
+    n = number(int(estimate.denominator))
     st.metric(
         metric_label(name),
         report.number(estimate.value),
@@ -67,10 +73,12 @@ def _card(name: str, estimate: Estimate) -> None:
         delta_arrow="off",
         help=_help(name, estimate),
     )
-    if estimate.bootstrap is not None:
-        st.caption(f"{made_of}  \n" + _("bootstrap {ends}").format(ends=_ends(estimate.bootstrap)))
-    else:
-        st.caption(_("mean over {n} queries").format(n=number(int(estimate.denominator))))
+    if report.base_name(name) != "recall":
+        st.caption(_("mean over {n} queries").format(n=n))
+        return
+    resampled = _("all groups agree") if estimate.bootstrap is None else _ends(estimate.bootstrap)
+    hits = _("{a} of {b}").format(a=_amount(estimate.numerator), b=n)
+    st.caption(f"{hits}  \n" + _("bootstrap: {ends}").format(ends=resampled))
 
 
 def _help(name: str, estimate: Estimate) -> str:

@@ -17,7 +17,7 @@ import streamlit as st
 
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError, MissingDependency
-from recall_core.evaluation import Evaluation
+from recall_core.evaluation import Direction, Evaluation
 from recall_core.spec import DEFAULT_KS, Spec
 
 from . import cached, choices, words
@@ -95,18 +95,35 @@ def header(title: str, question: str, here: Here, evaluation: Evaluation) -> Non
     st.markdown(f"{question}  \n:small[:gray[{choices.counts_line(here.name, evaluation)}]]")
 
 
+def ask_direction(evaluation: Evaluation) -> Direction:
+    """Ask which direction the page shows; bound to the URL as ``direction``."""
+    names = [direction.name for direction in evaluation.directions]
+    chosen = st.selectbox(
+        _("Direction"), names, key="direction", bind="query-params", width=190, label_visibility="collapsed"
+    )
+    return evaluation.direction(chosen)
+
+
+def ask_query(n_query: int) -> int:
+    """Ask which query the page shows, 1-based; bound to the URL as ``q``."""
+    asked = st.number_input(
+        _("Query"), 1, n_query, 1, key="q", bind="query-params", width=130, label_visibility="collapsed"
+    )
+    return max(1, min(int(asked), n_query))
+
+
 @contextmanager
 def calmly(where: str) -> Iterator[None]:
     """Show the user's mistakes in place, and our own calmly with what to report; the log has the traceback."""
     try:
         yield
     except (DataError, MissingDependency) as problem:
-        st.error(words.plain(str(problem)), icon="⚠️")
+        st.error(words.plain(str(problem)))
         st.caption(_("Choose something else at the left, or mend the file and reload the page."))
     except Exception as problem:
         number = uuid.uuid4().hex[:8]
         log.exception("failure %s on page %s", number, where)
-        st.error(_("Something went wrong inside the explorer. Your files were not changed."), icon="⚠️")
+        st.error(_("Something went wrong inside the explorer. Your files were not changed."))
         st.markdown(_("Please report these lines; the server's log has the details under the same number."))
         report = {"failure": number, "page": where, "kind": type(problem).__name__} | st.query_params.to_dict()
         st.code("\n".join(f"{name}: {value}" for name, value in report.items()), language=None)
@@ -144,13 +161,13 @@ def _sidebar() -> Here:
     chosen: dict[str, str] = {}
     ask("encoder", _("Encoder"), help=_("What turns a picture into numbers."))
     ask("split", _("Split"), help=_("Who asks, and who answers."))
-    ask("relevant", _("Right answer: same …"), help=_("A picture is right if it has the same value in this column."))
+    ask("relevant", _("Right picture: same …"), help=_("A picture is right if it has the same value in this column."))
     k_place = st.container()
     with st.expander(_("More choices")):
         ask("where", _("Rows"), accept_new_options=True, help="COLUMN=VALUE,VALUE;COLUMN=VALUE")
         ask("query_images", _("Pictures that ask"), help=_("A file that replaces the pictures of the asking side."))
         ask("junk_same", _("Leave out: same …"), help=_("Right pictures with the same value here are neither right nor wrong."))  # fmt: skip  # noqa: E501
-        ask("no_relevant", _("Without right answer"), help=_("Such a query counts as missed, or is left out."))
+        ask("no_relevant", _("Without right picture"), help=_("Such a query counts as missed, or is left out."))
         ask("similarity", _("Similarity"))
         ks = choices.read_ks(
             st.text_input(_("List of k"), ",".join(map(str, DEFAULT_KS)), key="ks", bind="query-params")

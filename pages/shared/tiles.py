@@ -27,20 +27,29 @@ def n_ranked(direction: Direction, query: int) -> int:
 
 
 def missed(evaluation: Evaluation, direction: Direction, query: int, k: int, n: int = 6) -> Panel | None:
-    """Make the panel of right answers that the first k do not hold, with their ranks; None where there are none."""
+    """Make the panel of right pictures after the first k, with their ranks; None where there are none.
+
+    Those that the list beside it does not reach come first.
+    """
     ranking = direction.ranking
     pairs = range(int(ranking.indptr[query]), int(ranking.indptr[query + 1]))
     beyond = [pair for pair in pairs if not 1 <= ranking.rank[pair] <= k]
     if not beyond:
         return None
+    unseen_first = sorted(beyond, key=lambda pair: 1 <= ranking.rank[pair] <= ranking.depth)
     tiles = []
-    for pair in beyond[:n]:
-        row = int(direction.split.gallery[ranking.position[pair]])
-        place = _("rank {n}").format(n=ranking.rank[pair]) if ranking.rank[pair] else _("not found")
+    for pair in unseen_first[:n]:
+        row, rank = int(direction.split.gallery[ranking.position[pair]]), int(ranking.rank[pair])
+        place = _("rank {n}").format(n=number(rank)) if rank else _("not found")
         label = f"{place}, {name_of(evaluation, row)}"
         tiles.append(Tile(cached.thumbnail(evaluation.dataset, row), label, place, right=True))
-    heading = plural("{n} right picture after the first", "{n} right pictures after the first", len(beyond))
-    return Panel(f"{heading} {k}", tiles)
+    heading = plural(
+        "{n} right picture is not among the first {k}",
+        "{n} right pictures are not among the first {k}",
+        len(beyond),
+        k=k,
+    )
+    return Panel(heading, tiles)
 
 
 def asked(evaluation: Evaluation, direction: Direction, query: int) -> Panel:
@@ -87,7 +96,7 @@ def worst(evaluation: Evaluation, k: int, n: int) -> list[Failure]:
     found = []
     for facts in failed.sort_values("first_rank", ascending=False, kind="stable").head(n).to_dict("records"):
         rank, name = facts["first_rank"], str(facts["id"])
-        place = _("right at rank {n}").format(n=rank) if rank else _("never found")
+        place = _("found at rank {n}").format(n=rank) if rank else _("never found")
         tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, name)
         found.append(Failure({"direction": facts["direction"], "q": str(facts["query"] + 1)}, tile))
     return found

@@ -30,9 +30,9 @@ def _(text: str) -> str:
     return _catalogue(_language.get()).gettext(text)
 
 
-def plural(one: str, many: str, n: int) -> str:
+def plural(one: str, many: str, n: int, **more: object) -> str:
     """Translate a message that counts: ``plural("{n} query", "{n} queries", n)``, with ``n`` filled in."""
-    return _catalogue(_language.get()).ngettext(one, many, n).format(n=number(n))
+    return _catalogue(_language.get()).ngettext(one, many, n).format(n=number(n), **more)
 
 
 def number(n: int) -> str:
