@@ -6,7 +6,7 @@ load → encode → split → relate → rank → score → estimate
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -178,31 +178,45 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
             message = f"{len(bad)} rows were dropped: their vectors hold nan or infinity"
             notes.append(Finding("bad_rows", "warning", len(bad), message, tuple(map(str, dataset.ids[bad[:5]]))))
     matrix = None if spec.scores is None else sources.score_matrix(Path(spec.scores), splits[0])
-    made = []
+    ranked = []
     for i, split in enumerate(splits):
         relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
         if matrix is not None:
-            ranked = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
+            order = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
         else:
             sources.stop_at_bad_rows(dataset, split, asked, answers)
-            ranked = ranking.rank(
+            order = ranking.rank(
                 asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
             )
-        made.append(_direction(dataset, spec, split, relevance, ranked, asked))
+        ranked.append((split, relevance, order))
         notes += protocol.findings(dataset, spec, split, relevance)
-    everything = tuple(made)
-    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in everything])
-    scores = _estimates({name: [d.scores[name].score for d in everything] for name in everything[0].scores}, groups)
-    notes += _whole_findings(dataset, spec, everything, scores)
+    whole = assemble(dataset, given, spec, ranked, n_dim=None if asked is None else int(asked.shape[1]))
+    return replace(whole, findings=(*notes, *_whole_findings(whole)))
+
+
+def assemble(
+    dataset: Dataset,
+    given: Spec,
+    spec: Spec,
+    ranked: Sequence[tuple[Split, Relevance, Ranking]],
+    *,
+    n_dim: int | None,
+    findings: Sequence[Finding] = (),
+) -> Evaluation:
+    """Make the evaluation out of rankings, however these came to be: scores, estimates, tables, pooled and apart."""
+    directions = tuple(_direction(dataset, spec, *one, n_dim) for one in ranked)
+    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in directions])
+    scores = {name: [d.scores[name].score for d in directions] for name in directions[0].scores}
+    tables = [query_table(dataset, spec, direction) for direction in directions]
     return Evaluation(
         dataset,
         given,
         spec,
-        everything,
-        _pooled_counts(everything),
-        scores,
-        pd.concat([query_table(dataset, spec, direction) for direction in everything], ignore_index=True),
-        tuple(notes),
+        directions,
+        _pooled_counts(directions),
+        _estimates(scores, groups),
+        pd.concat(tables, ignore_index=True),
+        tuple(findings),
     )
 
 
@@ -279,7 +293,7 @@ def best_wrong(ranked: Ranking) -> tuple[IntArray, NDArray[np.float64]]:
 
 
 def _direction(
-    dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, ranked: Ranking, asked: Array | None
+    dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, ranked: Ranking, n_dim: int | None
 ) -> Direction:
     lone = int((ranked.n_relevant == 0).sum())
     counts = {
@@ -288,7 +302,7 @@ def _direction(
         "n_evaluable": len(split.query) - lone,
         "n_without_relevant": lone,
         "n_junk": int((len(split.gallery) - ranked.n_gallery).sum()),
-        "n_dim": None if asked is None else int(asked.shape[1]),
+        "n_dim": n_dim,
     }
     scores = metrics.all_scores(ranked, spec.ks, spec.no_relevant)  # type: ignore[arg-type]
     groups = _query_groups(dataset, split)
@@ -342,9 +356,9 @@ def _curve(whole: Evaluation, metric: str, name: str, which: Sequence[Direction]
     return pd.DataFrame({"metric": metric, "direction": name, "k": k, "value": value, "low": low, "high": high})
 
 
-def _whole_findings(
-    dataset: Dataset, spec: Spec, directions: Sequence[Direction], scores: Mapping[str, Estimate]
-) -> list[Finding]:
+def _whole_findings(whole: Evaluation) -> list[Finding]:
+    """What is to be known about all directions together."""
+    dataset, spec, directions = whole.dataset, whole.spec, whole.directions
     found = audit.training_leak(dataset.role("group"), directions[0].split)
     smallest = min(int(direction.ranking.n_gallery.min()) for direction in directions)
     beyond = [k for k in spec.ks if k > smallest]
@@ -353,7 +367,7 @@ def _whole_findings(
         found.append(audit.note("k_beyond_gallery", message, len(beyond)))
     if "group" not in dataset.columns:
         found.append(audit.note("no_group", "no group column: each item is taken as independent in the intervals"))
-    first = scores[f"recall@{spec.ks[0]}"].score
+    first = whole.scores[f"recall@{spec.ks[0]}"].score
     if first.n_tied:
         message = f"{first.n_tied} of {first.n_query} queries: {first.name} depends on the order of tied items"
         found.append(Finding("ties", "warning", first.n_tied, message))
