@@ -253,6 +253,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
 class GroupSums:
     """A score summed inside each group that has anything to evaluate: (n_group,) arrays.
 
+    Ordered by their values, so that neither the labels of groups nor the order of queries touches what is drawn.
     ``square`` is the sum of the squared values of the units behind the score. A unit is a query where its denominator
     is 1; a larger denominator counts items that are each 0 or 1.
     """
@@ -267,9 +268,9 @@ class GroupSums:
         if len(code) != len(numerator):
             raise ValueError(f"there must be one group label a query: {len(numerator)} queries, {len(code)} labels")
         square = np.where(denominator == 1, numerator**2, numerator)
-        columns = (np.bincount(code, weights=column) for column in (numerator, denominator, square))
-        sums = np.stack(list(columns))
-        return cls(*sums[:, sums[1] > 0])
+        sums = np.stack([np.bincount(code, weights=column) for column in (numerator, denominator, square)])
+        sums = sums[:, sums[1] > 0]
+        return cls(*sums[:, np.lexsort(sums[:2])])
 
     @property
     def n_group(self) -> int:
@@ -329,6 +330,8 @@ def _why_wilson(name: str, sums: GroupSums) -> str:
     above_zero = int((sums.numerator > ROUNDING).sum())
     if name.split("@")[0] in HIT_OR_MISS:
         return "each query hits or misses"
+    if sums.n_group < MIN_IMPERFECT:
+        return f"only {sums.n_group} groups, too few to resample"
     if imperfect < MIN_IMPERFECT:
         return f"only {imperfect} of {sums.n_group} groups are imperfect, too few to resample"
     if above_zero < MIN_IMPERFECT:
