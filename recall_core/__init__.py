@@ -4,6 +4,7 @@ The modules, in the order in which data flows; imports run the same way:
 
 ``errors``       ``DataError`` and ``MissingDependency``
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
+``corruption``   pictures made worse on purpose, by kind and severity
 ``glyphlab``     the lab's pictures and table, from a seed
 ``samples``      two more data sets that are built in: scanned digits, patches of photographs
 ``tables``       a text table, every cell as written

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from . import report
+from .corruption import KINDS as CORRUPTIONS
 from .dataset import COLUMN_NAMES, load
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
@@ -70,6 +71,7 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
         scores=parsed.scores,
         encoder=parsed.encoder,
         query_images=parsed.query_images,
+        corrupt=parsed.corrupt,
         similarity=parsed.similarity,
         no_relevant=parsed.no_relevant,
         ks=tuple(parsed.k),
@@ -101,6 +103,8 @@ def add_spec_options(command: argparse.ArgumentParser) -> None:
     names = ", ".join([*ENCODERS, *FITTED])
     option("--encoder", metavar="NAME", help=f"{names}, or module:function (default: raw)")
     option("--query-images", metavar="FILE", help="pictures that replace the query side's, as .npy")
+    kinds = ", ".join(CORRUPTIONS)
+    option("--corrupt", metavar="KIND:SEVERITY", help=f"make the query side's pictures worse: {kinds}, 0 to 1")
     option("--similarity", choices=list(SIMILARITIES), default="cosine", help="of two vectors (default: cosine)")
     option("--no-relevant", choices=POLICIES, default="miss", help="a query with nothing relevant (default: miss)")
     option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")

@@ -104,6 +104,8 @@ def describe(spec: Spec) -> str:
         source += f"vectors from {spec.embeddings}" if spec.embeddings else f"the encoder {spec.encoder}"
     if spec.query_images:
         source += f", query pictures replaced by {spec.query_images}"
+    if spec.corrupt:
+        source += f", query pictures made worse by {spec.corrupt}"
     policy = NO_RELEVANT_WORDS[spec.no_relevant]
     seed = "" if spec.seed is None else f" Drawn with seed {spec.seed}."
     train = f" Trained on {spec.train}." if spec.train else ""

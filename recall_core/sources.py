@@ -10,6 +10,7 @@ import numpy as np
 
 from . import audit, encoders, protocol, vectors
 from .audit import Finding
+from .corruption import corrupt, parse
 from .dataset import Dataset
 from .errors import DataError
 from .images import Pictures
@@ -22,7 +23,8 @@ from .vectors import Array
 def resolve(dataset: Dataset, spec: Spec) -> Spec:
     """Resolve the spec, the source of similarities included."""
     if spec.scores is None and spec.embeddings is None and spec.encoder is None:
-        if dataset.pictures is not None and not dataset.embeddings:
+        replaced = spec.query_images is not None or spec.corrupt is not None
+        if dataset.pictures is not None and (replaced or not dataset.embeddings):
             spec = spec.replace(encoder="raw")
         elif dataset.embeddings:
             spec = spec.replace(embeddings=next(iter(dataset.embeddings)))
@@ -56,9 +58,41 @@ def side_vectors(
         asked, answers, how = _given_vectors(dataset, spec, splits[0])
         return asked, answers, [*notes, audit.note("matching", how)]
     clean = _encode(dataset, spec, _pictures(dataset), splits[0].train) if encoded is None else encoded
-    if spec.query_images is None:
+    if spec.query_images is None and spec.corrupt is None:
         return clean, clean, notes
-    return _replaced(dataset, spec, splits[0], clean), clean, notes
+    pictures, rows = query_pictures(dataset, spec)
+    asked = clean.copy()
+    asked[rows] = _encode(dataset, spec, pictures, splits[0].train)
+    return asked, clean, notes
+
+
+def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
+    """Which pictures ask, and for which rows of the table?
+
+    Parameters
+    ----------
+    spec : Spec
+        Resolved.
+
+    Returns
+    -------
+    pictures : Pictures
+        The data set's own, those of the file that replaces them, or corrupted ones.
+    rows : (n_picture,) intp
+        The selected rows, in table order; ``pictures[i]`` is what row ``rows[i]`` asks with.
+    """
+    rows = protocol.select_rows(dataset, spec.where or ())
+    if spec.query_images is None:
+        clean = _pictures(dataset).select(rows)
+        return (clean if spec.corrupt is None else corrupt(clean, *parse(spec.corrupt), seed=spec.seed or 0)), rows
+    path = Path(spec.query_images)
+    pictures = Pictures.from_array(vectors.read_array(path, mapped=True))
+    if len(pictures) != len(rows):
+        raise DataError(
+            f"{path.name} has {len(pictures)} pictures, but {len(rows)} rows are selected; "
+            "the pictures must follow the selected rows in table order (see --where)"
+        )
+    return pictures, rows
 
 
 def score_matrix(path: Path, split: Split) -> Array:
@@ -106,21 +140,6 @@ def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -
     labels = dataset.values(spec.relevant or "") if label is None else label
     clean = _pictures(dataset)
     return encoders.encode(pictures, encoder, train=clean.select(train), train_labels=list(labels[train]), like=clean)
-
-
-def _replaced(dataset: Dataset, spec: Spec, split: Split, clean: Array) -> Array:
-    """Vectors of the query side with its pictures replaced; the gallery's stay clean."""
-    path = Path(spec.query_images or "")
-    pictures = Pictures.from_array(vectors.read_array(path, mapped=True))
-    rows = protocol.select_rows(dataset, spec.where or ())
-    if len(pictures) != len(rows):
-        raise DataError(
-            f"{path.name} has {len(pictures)} pictures, but {len(rows)} rows are selected; "
-            "the pictures must follow the selected rows in table order (see --where)"
-        )
-    asked = clean.copy()
-    asked[rows] = _encode(dataset, spec, pictures, split.train)
-    return asked
 
 
 def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, Array, str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
+from .corruption import DRAWN, parse
 from .errors import DataError
 
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
@@ -59,6 +60,8 @@ class Spec:
         Name of a built-in encoder, or ``module:function``.
     query_images : str, optional
         File of pictures that replace the query side's.
+    corrupt : str, optional
+        ``KIND:SEVERITY``: the query side's pictures are made worse, the gallery stays clean; see ``corruption``.
     similarity : str
         ``cosine``, ``dot`` or ``euclidean``.
     no_relevant : str
@@ -88,6 +91,7 @@ class Spec:
     scores: str | None = None
     encoder: str | None = None
     query_images: str | None = None
+    corrupt: str | None = None
     similarity: str = "cosine"
     no_relevant: str = "miss"
     ks: tuple[int, ...] = DEFAULT_KS
@@ -117,11 +121,19 @@ class Spec:
             raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")
         if self.query_images is not None and (self.scores or self.embeddings):
             raise DataError("--query-images are encoded, so they need an encoder, not given vectors or scores")
+        if self.corrupt is not None:
+            if self.scores or self.embeddings:
+                raise DataError("--corrupt changes pictures, so it needs an encoder, not given vectors or scores")
+            if self.query_images:
+                raise DataError("--corrupt and --query-images both replace the pictures that ask; choose one")
+            kind, severity = parse(self.corrupt)
+            object.__setattr__(self, "corrupt", f"{kind}:{severity:g}")
 
     @property
     def draws(self) -> bool:
         """Is anything random, so that a seed is needed?"""
-        return self.split in RANDOM_SPLITS or self.train in RANDOM_SPLITS
+        corrupts = self.corrupt is not None and parse(self.corrupt)[0] in DRAWN
+        return self.split in RANDOM_SPLITS or self.train in RANDOM_SPLITS or corrupts
 
     def to_json(self) -> dict[str, Any]:
         """Spell it as the ``spec`` of the JSON report: keys are flag names with underscores."""
