@@ -25,6 +25,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``report``       an evaluation as text, JSON or CSV
+``runs``         an evaluation saved to a folder, and opened again
 ``cli``          arguments to calls
 
 Examples

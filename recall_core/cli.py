@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import report
+from . import report, runs
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import COLUMN_NAMES, load
 from .encoders import ENCODERS, FITTED
@@ -117,6 +117,8 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("--json", action="store_true", help="print one JSON object instead of text")
     option("--csv", metavar="OUT", help="write one row a query to this file")
+    option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
+    option("--force", action="store_true", help="let --save replace a former run")
     option("--save-embeddings", metavar="FILE", help="write the encoder's vectors, by row, as .npy")
     command.set_defaults(run=_evaluate)
 
@@ -132,6 +134,8 @@ def _evaluate(parsed: argparse.Namespace) -> None:
     evaluation = evaluate(dataset, spec, encoded=encoded)
     if parsed.csv is not None:
         _writable(parsed.csv).write_text(report.to_csv(evaluation), encoding="utf-8")
+    if parsed.save is not None:
+        runs.save(evaluation, Path(parsed.save), force=parsed.force)
     if parsed.json:
         print(json.dumps(report.to_json(evaluation), indent=2, ensure_ascii=False, allow_nan=False))
     else:

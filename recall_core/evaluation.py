@@ -137,8 +137,14 @@ class Evaluation:
         counted = self.table.groupby(["direction", "first_rank"], sort=True).size()
         return counted.rename("n_query").reset_index().rename(columns={"first_rank": "rank"})
 
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write the run to a folder: see ``runs.save``."""
+        from .runs import save  # what a notebook calls on the record looks down the flow; nothing else does
+
+        save(self, Path(folder), force=force)
+
     def __repr__(self) -> str:
-        from .report import text  # the report reads evaluations; a repr is the one place that looks the other way
+        from .report import text  # as above
 
         return text(self)
 

@@ -1,0 +1,181 @@
+"""A saved evaluation: a folder that opens at once, here or on another machine, without the data or the vectors.
+
+``report.json``    the report, with the format's number and the spec
+``queries.csv``    one row a query
+``items.csv``      the table of the data set, for ids, groups and labels
+``ranking.npz``    who asked whom, what was right, and where it stood; numbers only, nothing is unpickled
+``thumbnails/``    small pictures of the queries and of the items that stand at the top
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import report
+from .audit import Finding
+from .dataset import Dataset
+from .errors import DataError
+from .evaluation import Evaluation, assemble
+from .images import Pictures, thumbnail
+from .ranking import Ranking
+from .relevance import Relevance, Sets
+from .spec import Spec
+from .splits import Split
+from .tables import read_table
+
+SHOWN = 12
+"""Thumbnails are kept of the queries, of this many items at the top of each list, and of the best relevant item."""
+
+_SPLIT_ARRAYS = ("query", "gallery", "train", "validation")
+_SETS = ("relevant", "junk")
+
+
+def save(evaluation: Evaluation, folder: Path, *, force: bool = False) -> None:
+    """Write an evaluation to a folder, whole or not at all.
+
+    Parameters
+    ----------
+    force : bool
+        Replace what a former run left there.
+
+    Raises
+    ------
+    DataError
+        Something is there already, or the folder cannot be made.
+    """
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / "report.json").is_file():
+            raise DataError(f"{folder} holds other files; choose a new folder for the run")
+        if not force:
+            raise DataError(f"{folder} holds a run already; choose another folder, or replace it with --force")
+    started = folder.with_name(folder.name + ".part")
+    shutil.rmtree(started, ignore_errors=True)
+    try:
+        started.mkdir(parents=True)
+        _write(evaluation, started)
+        shutil.rmtree(folder, ignore_errors=True)
+        started.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+
+def open_run(folder: Path) -> Evaluation:
+    """Open a saved evaluation: every score, list and table as it was, without ranking again.
+
+    Raises
+    ------
+    DataError
+        The folder is not a saved run, is incomplete, or was written in another format.
+    """
+    folder = Path(folder)
+    saved = _read_report(folder)
+    table = read_table(folder / "items.csv")
+    spec = Spec.from_json(saved["spec"])
+    pictures = None
+    if (folder / "thumbnails").is_dir():
+        names = {int(file.stem): file for file in sorted((folder / "thumbnails").iterdir()) if file.stem.isdigit()}
+        pictures = Pictures.from_files(
+            [names.get(row, folder / "thumbnails" / f"{row}.png") for row in range(len(table))]
+        )
+    dataset = Dataset(saved["dataset"]["name"], table, dict(spec.columns), pictures)
+    try:
+        ranked = [
+            (_split(arrays, names), _relevance(arrays), _ranking(arrays))
+            for arrays, names in zip(_read_arrays(folder, len(saved["sides"])), saved["sides"], strict=True)
+        ]
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{folder}: ranking.npz does not fit the report ({error}); save the run again") from error
+    findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
+    return assemble(
+        dataset, Spec.from_json(saved["given"]), spec, ranked, n_dim=saved["counts"]["n_dim"], findings=findings
+    )
+
+
+def _write(evaluation: Evaluation, folder: Path) -> None:
+    sides = [[d.split.query_name, d.split.gallery_name, d.split.drawn] for d in evaluation.directions]
+    whole = report.to_json(evaluation) | {"given": evaluation.given.to_json(), "sides": sides}
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / "report.json").write_text(text, encoding="utf-8")
+    (folder / "queries.csv").write_text(report.to_csv(evaluation), encoding="utf-8")
+    evaluation.dataset.table.to_csv(folder / "items.csv", index=False, lineterminator="\n")
+    arrays: dict[str, NDArray[Any]] = {}
+    for i, direction in enumerate(evaluation.directions):
+        arrays |= {f"{i}/split/{name}": getattr(direction.split, name) for name in _SPLIT_ARRAYS}
+        for name in _SETS:
+            sets: Sets = getattr(direction.relevance, name)
+            arrays |= {f"{i}/{name}/{part}": getattr(sets, part) for part in ("index", "indptr", "positions")}
+        arrays |= {f"{i}/ranking/{name}": getattr(direction.ranking, name) for name in Ranking.__dataclass_fields__}
+    np.savez_compressed(folder / "ranking.npz", allow_pickle=False, **arrays)
+    if evaluation.dataset.pictures is not None:
+        _write_thumbnails(evaluation, evaluation.dataset.pictures, folder / "thumbnails")
+
+
+def _write_thumbnails(evaluation: Evaluation, pictures: Pictures, folder: Path) -> None:
+    folder.mkdir()
+    shown: set[int] = set()
+    for direction in evaluation.directions:
+        split, ranked = direction.split, direction.ranking
+        top = ranked.top_position[:, :SHOWN]
+        best = ranked.position[ranked.indptr[:-1][ranked.n_relevant > 0]]
+        shown |= set(split.query.tolist()) | set(split.gallery[np.unique(top[top >= 0])].tolist())
+        shown |= set(split.gallery[np.unique(best)].tolist())
+    for row in sorted(shown):
+        try:
+            content, mime = thumbnail(pictures[row])
+        except DataError:
+            continue  # an unreadable picture has a finding of its own; the run is saved without it
+        (folder / f"{row}.{mime.rpartition('/')[2]}").write_bytes(content)
+
+
+def _read_report(folder: Path) -> dict[str, Any]:
+    try:
+        saved = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        written_as = saved["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{folder} is not a saved run: it has no report.json that can be read") from error
+    if written_as != report.FORMAT:
+        raise DataError(f"{folder} was saved in format {written_as}, this version reads {report.FORMAT}; save it again")
+    missing = {"spec", "given", "sides", "counts", "findings", "dataset"} - set(saved)
+    if missing:
+        raise DataError(f"{folder}: report.json lacks {', '.join(sorted(missing))}; save the run again")
+    return dict(saved)
+
+
+def _read_arrays(folder: Path, n_direction: int) -> list[dict[str, NDArray[Any]]]:
+    try:
+        content = io.BytesIO((folder / "ranking.npz").read_bytes())
+        with np.load(content, allow_pickle=False) as stored:
+            every = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(f"{folder}: ranking.npz cannot be read ({error}); save the run again") from error
+    parts: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_direction)]
+    for name, array in every.items():
+        i, _, rest = name.partition("/")
+        if i.isdigit() and int(i) < n_direction:
+            parts[int(i)][rest] = array
+    return parts
+
+
+def _split(arrays: Mapping[str, NDArray[Any]], names: list[str]) -> Split:
+    query_name, gallery_name, drawn = names
+    query, gallery, train, validation = (arrays[f"split/{name}"] for name in _SPLIT_ARRAYS)
+    return Split(query, gallery, query_name, gallery_name, drawn, train, validation)
+
+
+def _relevance(arrays: Mapping[str, NDArray[Any]]) -> Relevance:
+    relevant, junk = (Sets(*(arrays[f"{name}/{part}"] for part in ("index", "indptr", "positions"))) for name in _SETS)
+    return Relevance(relevant, junk, len(arrays["split/gallery"]))
+
+
+def _ranking(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
+    return Ranking(**{name: arrays[f"ranking/{name}"] for name in Ranking.__dataclass_fields__})

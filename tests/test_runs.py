@@ -1,0 +1,79 @@
+"""Saved runs: what is written is what opens again."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, load, report, runs
+from tests.conftest import DATA
+
+
+@pytest.fixture(scope="module")
+def lab() -> Evaluation:
+    return evaluate(load(DATA / "glyphlab"), Spec(data="data/glyphlab", encoder="colour"))
+
+
+@pytest.fixture
+def saved(lab: Evaluation, tmp_path: Path) -> Path:
+    lab.save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def without_fingerprint(evaluation: Evaluation) -> dict:
+    return {name: part for name, part in report.to_json(evaluation).items() if name != "dataset"}
+
+
+def test_save_then_open_is_identity(lab: Evaluation, saved: Path) -> None:
+    opened = runs.open_run(saved)
+    assert without_fingerprint(opened) == without_fingerprint(lab)
+    assert report.to_csv(opened) == report.to_csv(lab)
+    assert report.text(opened) == report.text(lab)
+    assert opened.curves.equals(lab.curves)
+    for mine, theirs in zip(opened.directions, lab.directions, strict=True):
+        for name in type(mine.ranking).__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(mine.ranking, name), getattr(theirs.ranking, name))
+
+
+def test_a_run_opens_without_the_data_and_shows_small_pictures(saved: Path, lab: Evaluation) -> None:
+    opened = runs.open_run(saved)
+    row = int(opened.directions[0].split.query[0])
+    assert np.abs(opened.dataset.image(row) - lab.dataset.image(row)).max() <= 1 / 255
+    train = int(np.flatnonzero(opened.dataset.values("split") == "train")[0])
+    with pytest.raises(DataError):
+        opened.dataset.image(train)
+
+
+def test_the_format_is_checked_before_anything_is_shown(saved: Path) -> None:
+    content = json.loads((saved / "report.json").read_text(encoding="utf-8"))
+    (saved / "report.json").write_text(json.dumps(content | {"format": 99}), encoding="utf-8")
+    with pytest.raises(DataError, match="was saved in format 99, this version reads 1"):
+        runs.open_run(saved)
+
+
+@pytest.mark.parametrize("file", ["report.json", "ranking.npz", "items.csv"])
+def test_an_incomplete_run_is_a_data_error(saved: Path, file: str) -> None:
+    (saved / file).write_bytes((saved / file).read_bytes()[:100])
+    with pytest.raises(DataError):
+        runs.open_run(saved)
+
+
+def test_a_former_run_is_replaced_only_when_asked_and_other_files_never(lab: Evaluation, saved: Path) -> None:
+    with pytest.raises(DataError, match="replace it with --force"):
+        lab.save(saved)
+    lab.save(saved, force=True)
+    other = saved.parent / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(DataError, match="holds other files"):
+        lab.save(other, force=True)
+    assert (other / "thesis.txt").read_text(encoding="utf-8") == "mine"
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["other", "run"]
+
+
+def test_vectors_without_pictures_are_saved_too(tmp_path: Path) -> None:
+    evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", ""]), ks=(1,)).save(tmp_path / "run")
+    opened = runs.open_run(tmp_path / "run")
+    assert opened.dataset.pictures is None
+    assert opened.counts["n_without_relevant"] == 1
