@@ -188,7 +188,9 @@ def _tie_lines(evaluation: Evaluation) -> list[str]:
 
 def _uncertainty_lines(evaluation: Evaluation) -> list[str]:
     """Wilson and bootstrap side by side for R@k, then why each method was taken, each reason once."""
-    lines = ["  the independent unit is the group; intervals are over query groups, given this gallery"]
+    group = evaluation.dataset.columns.get("group")
+    unit = f"the group (column {group})" if group else "each item, since there is no group column"
+    lines = [f"  the independent unit is {unit}; intervals are over the queries' units, given this gallery"]
     reasons: dict[str, list[str]] = {}
     for name, estimate in evaluation.scores.items():
         if base_name(name) not in ("recall", "map"):
