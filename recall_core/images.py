@@ -40,7 +40,7 @@ FORMATS = (
 HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 
 
-def decode(source: Source, *, name: str | None = None) -> Picture:
+def decode(source: Source, *, name: str | None = None, enough: int | None = None) -> Picture:
     """What does the picture in this file look like?
 
     Parameters
@@ -49,6 +49,9 @@ def decode(source: Source, *, name: str | None = None) -> Picture:
         A file, or its content.
     name : str, optional
         What messages call the picture; by default the path, or the number of bytes.
+    enough : int, optional
+        A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as it keeps this many pixels a
+        side: much faster, for looking only. Other formats are decoded in full.
 
     Returns
     -------
@@ -66,6 +69,8 @@ def decode(source: Source, *, name: str | None = None) -> Picture:
         its header, before it is decoded), or in a format that needs an extra package. The message says which.
     """
     with _opened(source, name) as image:
+        if enough is not None:
+            image.draft(None, (enough, enough))
         image.load()
         picture = _oriented(_as_array(image), _orientation(image))
     return np.ascontiguousarray(picture)
@@ -181,6 +186,13 @@ class Pictures:
             return tuple(self.source.shape[1:])
         return header_shape(self.source[at], name=self._name(at))
 
+    def preview(self, i: int, size: int = 128) -> Picture:
+        """Picture ``i`` for a thumbnail of ``size``: decoded no finer than needed, which saves time on photographs."""
+        at = int(self.positions[i])
+        if isinstance(self.source, np.ndarray):
+            return self[i]
+        return decode(self.source[at], name=self._name(at), enough=2 * max(size, SMALL))
+
     def _name(self, at: int) -> str | None:
         """Call a file by its path, which is the default, and bytes by their place in the source."""
         return f"picture {at}" if isinstance(self.source[at], bytes) else None
@@ -247,7 +259,9 @@ def _opened(source: Source, name: str | None) -> Iterator[Image.Image]:
     called = name or (f"a picture of {len(source)} bytes" if isinstance(source, bytes) else str(source))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of damaged EXIF and the like; the picture is still right
+            # Pillow warns of damaged EXIF and the like; the picture is still right. The filter names Pillow alone
+            # because threads share filters: another thread may keep this one for a while.
+            warnings.filterwarnings("ignore", module=r"PIL\.")
             with io.BytesIO(source) if isinstance(source, bytes) else _regular_file(source) as file:
                 image = _identify(file, called)
                 width, height = image.size
@@ -263,7 +277,7 @@ def _opened(source: Source, name: str | None) -> Iterator[Image.Image]:
             f"{called}: there is no such file; check the path and the folder that it is relative to"
         ) from None
     except Exception as problem:  # Pillow's readers raise nearly every kind of exception on a malformed file
-        reason = str(problem) or type(problem).__name__
+        reason = " ".join(str(problem).split()) or type(problem).__name__
         raise DataError(
             f"{called}: the picture cannot be read ({reason}); replace the file or drop its row"
         ) from problem

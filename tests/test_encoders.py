@@ -1,5 +1,6 @@
 """Encoders against plain definitions, and what a user's own function may and may not return."""
 
+import io
 import math
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from recall_core import encoders, glyphlab
 from recall_core.encoders import ENCODERS, FITTED, encode, import_encoder
@@ -116,6 +118,23 @@ def test_the_whole_set_decides_how_pixels_are_taken():
 
 def test_a_black_picture_is_a_zero_row():
     assert (encode(Pictures.from_array(np.zeros((1, 3, 3), np.uint8)), "raw") == 0).all()
+
+
+def test_a_photograph_has_the_same_vector_however_its_camera_was_held():
+    upright = (np.kron(RNG.random((5, 8, 3)), np.ones((16, 16, 1))) * 255).astype(np.uint8)
+    turn_back = [None, *range(7)]  # Pillow's transpositions, in the order of the EXIF orientations 1 to 8 below
+    files = []
+    for orientation, method in zip((1, 2, 4, 6, 3, 8, 5, 7), turn_back, strict=True):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        image = Image.fromarray(upright)
+        stored = image if method is None else image.transpose(Image.Transpose(method))
+        content = io.BytesIO()
+        stored.save(content, "JPEG", quality=95, exif=exif)
+        files.append(content.getvalue())
+    for name in ("raw", "colour", "gradient"):
+        vectors = encode(Pictures.from_files(files), name)
+        assert cosine(vectors, vectors).min() > 0.99
 
 
 # Plain features

@@ -2,8 +2,11 @@
 
 import csv
 import io
+import struct
+import sys
 import warnings
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -98,6 +101,17 @@ def test_sixteen_bit_grey_is_scaled_not_clipped():
     values = np.array([[0, 1, 255, 256], [4096, 30000, 65534, 65535]], np.uint16)
     for kind in ("PNG", "TIFF", "PPM"):
         assert decode(encoded(values, kind)) == pytest.approx(values / 65535, abs=1e-7)
+
+
+def test_sixteen_bit_colour_is_scaled_not_clipped():
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    values = np.array([[[256, 32768, 65535]]], ">u2")
+    header = struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+    content += chunk(b"IDAT", zlib.compress(b"\0" + values.tobytes())) + chunk(b"IEND", b"")
+    assert decode(content) == pytest.approx(values / 65535, abs=1 / 255)
 
 
 def test_big_endian_sixteen_bit_tiff_gives_the_same_picture():
@@ -214,7 +228,8 @@ def test_a_missing_file_a_folder_and_an_impossible_name_are_named(tmp_path):
         decode(Path("a\0b.png"))
 
 
-def test_heic_says_which_package_it_needs():
+def test_heic_says_which_package_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
     content = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(64)
     with pytest.raises(DataError, match="pip install pillow-heif"):
         decode(content, name="phone.heic")
@@ -390,6 +405,22 @@ def test_problems_name_the_pictures_that_cannot_be_opened():
     problems = pictures.problems()
     assert list(problems) == [1, 2]
     assert "picture 1: the file is empty" in problems[1]
+
+
+def test_a_preview_of_a_large_jpeg_is_decoded_no_finer_than_needed():
+    y, x = np.mgrid[:600, :900]
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    wave = (127 + 100 * np.sin(x / 60) * np.cos(y / 60)).astype(np.uint8)
+    pictures = Pictures.from_files([encoded(wave, "JPEG", quality=95, exif=exif), encoded(wave)])
+    assert pictures[0].shape == (900, 600)
+    assert pictures.preview(0, 100).shape == (450, 300)
+    assert pictures.preview(1, 100).shape == (600, 900)
+    small, full = (decode(thumbnail(picture, 100)[0]) for picture in (pictures.preview(0, 100), pictures[0]))
+    assert small.shape == full.shape
+    assert np.abs(small - full).mean() < 0.02
+    array = Pictures.from_array(ARROW[None])
+    assert (array.preview(0) == array[0]).all()
 
 
 # Thumbnails and sizes
