@@ -104,7 +104,7 @@ def _thumbnails(key: str, _pictures: Pictures) -> Callable[[int, int], str]:
     @lru_cache(maxsize=4096)
     def make(position: int, size: int) -> str:
         try:
-            return images.thumbnail_uri(_pictures[position], size)
+            return images.thumbnail_uri(_pictures.preview(position, size), size)
         except DataError:
             return ""
 
