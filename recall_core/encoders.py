@@ -7,7 +7,7 @@ An encoder is any callable from a batch, a list of float32 pictures (H, W) or (H
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def encode(
         The whole set that these pictures belong to, or will be compared with (a corrupted copy with the clean set):
         it alone decides whether pixels are taken as they are or resized (see ``raw``). By default ``pictures``.
     batch : int
-        How many pictures are decoded at once.
+        How many pictures are decoded at once, at the most.
 
     Returns
     -------
@@ -68,17 +68,23 @@ def encode(
     if callable(encoder):
         return _encode_by_callable(pictures, encoder, batch)
     if encoder in ENCODERS and encoder != "raw":
-        return _stacked([ENCODERS[encoder](some) for some in pictures.batches(batch)])
+        return _stacked((ENCODERS[encoder](some) for some in pictures.batches(batch)), len(pictures))
     if encoder not in (*ENCODERS, *FITTED):
         raise DataError(
             f"there is no encoder {encoder!r}; choose one of {', '.join([*ENCODERS, *FITTED])}, or module:function"
         )
     sized = _sizing(pictures if like is None else like)
     if encoder == "raw":
-        return _stacked([raw([sized(picture) for picture in some]) for some in pictures.batches(batch)])
+        return _stacked((raw([sized(picture) for picture in some]) for some in pictures.batches(batch)), len(pictures))
     project = FITTED[encoder](*_training_data(encoder, train, train_labels, sized))
-    parts = [project(_flat([sized(picture) for picture in some])) for some in pictures.batches(batch)]
-    return _stacked([part.astype(np.float32) for part in parts])
+    parts = (project(_flat([sized(picture) for picture in some])) for some in pictures.batches(batch))
+    return _stacked(parts, len(pictures))
+
+
+def pixels(pictures: Pictures, *, like: Pictures | None = None, batch: int = 256) -> Vectors:
+    """Which numbers does a fitted encoder learn from? (n_picture, n_dim) pixels, sized as by ``encode``, not scaled."""
+    sized = _sizing(pictures if like is None else like)
+    return _stacked((_flat([sized(picture) for picture in some]) for some in pictures.batches(batch)), len(pictures))
 
 
 def import_encoder(name: str) -> Encoder:
@@ -163,9 +169,13 @@ Projection = Callable[[Vectors], Vectors]
 def fit_ridge(pixels: Vectors, labels: NDArray[Any]) -> Projection:
     """Learn ridge regression (α = 1) from centred pixels to centred one-hot classes; the embedding is its output."""
     classes, codes = np.unique(labels, return_inverse=True)
-    one_hot = np.eye(len(classes))[codes]
+    return fit_targets(pixels, np.eye(len(classes))[codes])
+
+
+def fit_targets(pixels: Vectors, targets: NDArray[np.float64]) -> Projection:
+    """Learn ridge regression (α = 1) from centred pixels to centred targets, (n, n_target); each column by itself."""
     centre = pixels.mean(0, dtype=np.float64)
-    centred, target = pixels - centre, one_hot - one_hot.mean(0)
+    centred, target = pixels - centre, targets - targets.mean(0)
     n, n_dim = centred.shape
     if n <= n_dim:  # the dual form solves the smaller system; both give the same map
         weights = centred.T @ np.linalg.solve(centred @ centred.T + RIDGE_ALPHA * np.eye(n), target)
@@ -243,8 +253,9 @@ def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vec
     """Ask a user's function for each batch, and check what it gives."""
     name = getattr(encoder, "__name__", type(encoder).__name__)
     parts: list[Vectors] = []
-    for number, some in enumerate(pictures.batches(batch)):
-        where = f"encoder {name}, pictures {number * batch} to {number * batch + len(some) - 1}"
+    done = 0
+    for some in pictures.batches(batch):
+        where = f"encoder {name}, pictures {done} to {done + len(some) - 1}"
         try:
             given = np.asarray(encoder(some))
         except Exception as problem:  # the user's function may fail in any way
@@ -253,10 +264,11 @@ def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vec
                 "(H, W) or (H, W, 3) in [0, 1], and must give an array (n, n_dim)"
             ) from problem
         parts.append(_checked(given, len(some), where))
+        done += len(some)
     if len({part.shape[1] for part in parts}) > 1:
         sizes = sorted({part.shape[1] for part in parts})
         raise DataError(f"encoder {name}: vectors of different lengths, {sizes}; every batch must have the same n_dim")
-    return _stacked(parts)
+    return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
 
 
 def _checked(given: NDArray[Any], n: int, where: str) -> Vectors:
@@ -273,9 +285,16 @@ def _checked(given: NDArray[Any], n: int, where: str) -> Vectors:
     return vectors
 
 
-def _stacked(parts: list[Vectors]) -> Vectors:
-    """(n, n_dim) from batches."""
-    return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+def _stacked(parts: Iterable[Vectors], n: int) -> Vectors:
+    """(n, n_dim) from batches, which are never all held twice."""
+    vectors: Vectors = np.zeros((n, 0), np.float32)
+    done = 0
+    for part in parts:
+        if done == 0:
+            vectors = np.empty((n, part.shape[1]), np.float32)
+        vectors[done : done + len(part)] = part
+        done += len(part)
+    return vectors
 
 
 def _flat(pictures: Sequence[Picture]) -> Vectors:

@@ -28,6 +28,9 @@ Shape = tuple[int, ...]
 MAX_PIXELS = 2**26
 """Larger pictures are refused before they are decoded: 67 million pixels are 805 MB as float32 RGB."""
 
+BATCH_VALUES = 2**25
+"""A batch of large pictures is cut short here: 134 MB, and one picture more."""
+
 SMALL = 48
 """Pictures of at most this many pixels a side keep their pixels in a thumbnail: the page enlarges them crisply."""
 
@@ -161,9 +164,20 @@ class Pictures:
         return Pictures(self.source, self.positions[at if at.size else at.astype(np.intp)])
 
     def batches(self, size: int) -> Iterator[list[Picture]]:
-        """Go through the pictures in lists of ``size``; the last may be shorter."""
-        for start in range(0, len(self), size):
-            yield [self[i] for i in range(start, min(start + size, len(self)))]
+        """Go through the pictures in lists of ``size``.
+
+        The last may be shorter, and any where the pictures are large: a list ends once it holds ``BATCH_VALUES``.
+        """
+        batch: list[Picture] = []
+        held = 0
+        for picture in self:
+            batch.append(picture)
+            held += picture.size
+            if len(batch) == size or held >= BATCH_VALUES:
+                yield batch
+                batch, held = [], 0
+        if batch:
+            yield batch
 
     @cached_property
     def same_shape(self) -> Shape | None:
@@ -334,10 +348,9 @@ def _as_array(image: Image.Image) -> Picture:
     grey = _is_grey(image)
     if not image.has_transparency_data:
         return _unit_floats(np.asarray(image.convert("L" if grey else "RGB")))
-    colour = _unit_floats(np.asarray(image.convert("LA" if grey else "RGBA")))
-    alpha = colour[:, :, -1:]
-    on_white: Picture = colour[:, :, :-1] * alpha + (1 - alpha)
-    return on_white[:, :, 0] if grey else on_white
+    white = Image.new("RGBA", image.size, "white")
+    on_white = Image.alpha_composite(white, image.convert("LA" if grey else "RGBA").convert("RGBA"))
+    return _unit_floats(np.asarray(on_white.convert("L" if grey else "RGB")))
 
 
 def _scale_deep(values: NDArray[Any]) -> Picture:

@@ -400,6 +400,13 @@ def test_batches_go_through_all_pictures_in_order():
     assert flat == pytest.approx(range(7))
 
 
+def test_a_batch_of_large_pictures_is_cut_short(monkeypatch):
+    monkeypatch.setattr(images, "BATCH_VALUES", 50)
+    pictures = Pictures.from_array(np.zeros((7, 4, 5), np.uint8))
+    assert [len(batch) for batch in pictures.batches(256)] == [3, 3, 1]
+    assert [len(batch) for batch in pictures.batches(2)] == [2, 2, 2, 1]
+
+
 def test_problems_name_the_pictures_that_cannot_be_opened():
     pictures = Pictures.from_files([encoded(ARROW), b"", encoded(ARROW)[:60]])
     problems = pictures.problems()
