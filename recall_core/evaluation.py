@@ -211,8 +211,6 @@ def assemble(
 ) -> Evaluation:
     """Make the evaluation out of rankings, however these came to be: scores, estimates, tables, pooled and apart."""
     directions = tuple(_direction(dataset, spec, *one, n_dim) for one in ranked)
-    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in directions])
-    scores = {name: [d.scores[name].score for d in directions] for name in directions[0].scores}
     tables = [query_table(dataset, spec, direction) for direction in directions]
     return Evaluation(
         dataset,
@@ -220,7 +218,7 @@ def assemble(
         spec,
         directions,
         _pooled_counts(directions),
-        _estimates(scores, groups),
+        _pooled_scores(dataset, directions),
         pd.concat(tables, ignore_index=True),
         tuple(findings),
     )
@@ -332,6 +330,13 @@ def _estimates(scores: Mapping[str, Sequence[Score]], groups: IntArray) -> dict[
         name: Estimate(score, interval, boots.get(name))
         for (name, score), interval in zip(pooled.items(), ranges, strict=True)
     }
+
+
+def _pooled_scores(dataset: Dataset, directions: Sequence[Direction]) -> Mapping[str, Estimate]:
+    if len(directions) == 1:
+        return directions[0].scores
+    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in directions])
+    return _estimates({name: [d.scores[name].score for d in directions] for name in directions[0].scores}, groups)
 
 
 def _pooled_counts(directions: Sequence[Direction]) -> dict[str, int | None]:
