@@ -480,9 +480,9 @@ def _score(
 ) -> Score:
     """One metric under three orders of the ties: as they stand, relevant items last, relevant items first."""
     stands = numerator(_retrieved_rank(ranking))
-    groups = TieGroups.of(ranking)
-    if not groups.matter:
+    if not (ranking.tied > 0).any():
         return Score(name, stands, denominator, stands, stands, None if expected is None else stands)
+    groups = TieGroups.of(ranking)
     worst, best = (numerator(rank) for rank in ties.extreme_ranks(ranking, groups))
     if expected is None:
         return Score(name, stands, denominator, worst, best)

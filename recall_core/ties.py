@@ -62,11 +62,6 @@ class TieGroups:
             before[first].astype(np.float64),
         )
 
-    @property
-    def matter(self) -> bool:
-        """Whether a relevant and another item tie anywhere."""
-        return bool((self.size > self.relevant).any())
-
     def select(self, groups: NDArray[np.bool_]) -> TieGroups:
         """Keep these groups."""
         return TieGroups(
