@@ -9,12 +9,16 @@ The modules, in the order in which data flows; imports run the same way:
 ``samples``      two more data sets that are built in: scanned digits, patches of photographs
 ``tables``       a text table, every cell as written
 ``vectors``      embeddings and score matrices from files, checked, by id or by position
+``interchange``  judgements and ranked lists in other tools' forms: TREC, ROxford
+``readers``      the forms in which people have their data, and one literal table of them
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
 ``encoders``     pictures → vectors
 ``relevance``    ``Relevance``: which gallery items are right for a query, and which are junk
 ``splits``       ``Split``: which rows ask, which answer, which train
 ``similarity``   the canonical similarity of two vectors
+``tiles``        the certified pass: a fast float32 filter, settled by exact similarities
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
+``duplicates``   one picture twice, items near everything, labels that the neighbours contradict
 ``ties``         best, worst and expected values where items tie
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
 ``plain``        the courses' plain functions on matrices and arrays
@@ -24,6 +28,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``protocol``     a spec's defaults filled; who asks whom, and what is right
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
+``leakage``      what leaks, and what it does to the number, over many seeds
 ``report``       an evaluation as text, JSON or CSV
 ``runs``         an evaluation saved to a folder, and opened again
 ``cli``          arguments to calls

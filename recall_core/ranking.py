@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
 from .relevance import IntArray, Relevance
-from .similarity import Vectors, exact_block, prepare
+from .similarity import SIMILARITIES, Vectors, exact_block, exact_pairs, prepare
+from .tiles import Asked, Part, Run, Sizes, one_blas_thread, part_of, parts_of_self, rank_row, top_of_row, top_of_rows
 
 FloatArray = NDArray[np.float64]
 
@@ -93,26 +97,6 @@ class Ranking:
         return np.repeat(np.arange(self.n_query), self.n_relevant)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What one stretch of the gallery adds to a ranking: counts that add up, and the top of its own lists.
-
-    Parameters
-    ----------
-    above, before, tied : (n_pair,) intp
-        For each pair, items of the stretch that are more similar; exactly as similar and earlier in the gallery;
-        exactly as similar (the relevant item itself not counted).
-    top_position, top_similarity : (n_query, depth)
-        The first items of the stretch, −1 and nan where there are fewer; positions in the whole gallery.
-    """
-
-    above: IntArray
-    before: IntArray
-    tied: IntArray
-    top_position: IntArray
-    top_similarity: FloatArray
-
-
 Progress = Callable[[int, int], object]
 
 
@@ -124,6 +108,7 @@ def rank(
     top: int = 10,
     similarity: str = "cosine",
     memory: int = 256 * 2**20,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Ranking:
     """Where do the relevant items stand among the gallery, by the similarity of vectors?
@@ -139,6 +124,8 @@ def rank(
         ``cosine`` (a zero row is 0 to everything), ``dot``, or ``euclidean`` (negative distance).
     memory : int
         Bytes to work in, beside the vectors, their prepared copies and the result.
+    workers : int, optional
+        Threads; as many as there are processors if not given.
     progress : callable, optional
         Called with (blocks done, blocks in all) after each block; what it raises ends the pass.
 
@@ -162,7 +149,22 @@ def rank(
         else prepare(query, similarity, name="query vectors")
     )
     _check_agreement(q, g, relevance, similarity)
-    return _rank_blocks(lambda rows: exact_block(q.take(rows), g), relevance, top=top, memory=memory, progress=progress)
+    small = 2**20 if SIMILARITIES[similarity].by_product else 2**14
+    if len(q) * len(g) <= small or 4 * top >= len(g):
+        return _rank_blocks(
+            lambda rows: exact_block(q.take(rows), g), relevance, top=top, memory=memory, progress=progress
+        )
+    workers = workers or _n_processors()
+    return _rank_tiles(
+        q,
+        g,
+        relevance,
+        top=top,
+        sizes=_sizes(len(g), memory, workers),
+        workers=workers,
+        symmetric=q is g and 2 * g.coarse.matrix.nbytes <= memory,
+        progress=progress,
+    )
 
 
 def rank_scores(
@@ -241,27 +243,108 @@ def rank_one(
         raise DataError(f"the query has shape {row.shape}; expected ({gallery.n_dim},), one vector")
     one = prepare(row[None], gallery.similarity, name="the query")
     _check_dims(one, gallery)
+    depth = len(gallery) if top is None else min(top, len(gallery))
+    left_out = np.asarray(junk, np.intp)
+    if 0 < depth < len(gallery) // 4:
+        served, (_, _, position, found) = top_of_rows(one, gallery, [left_out], depth)
+        if served.all():
+            return position, found
     values = exact_block(one, gallery)[0]
-    values[np.asarray(junk, np.intp)] = np.nan
-    return _first(values, len(gallery) if top is None else top)
+    values[left_out] = np.nan
+    return top_of_row(values, depth)
 
 
-def merge(parts: Sequence[Part]) -> Part:
-    """One part out of several stretches of the same gallery: counts add up, the tops are merged.
+def own_similarities(query: Vectors, gallery: Vectors, relevance: Relevance, run: Run = map) -> FloatArray:
+    """(n_pair,) exact similarities of the pairs of ``relevance.pairs()``.
 
-    Associative and in any order, so that any executor may run the stretches.
+    Where many queries share a set, one small product serves them all; else pair by pair. ``run`` maps a function over
+    work, in order, at the same time if it likes.
     """
-    position = np.concatenate([part.top_position for part in parts], axis=1)
-    similarity = np.concatenate([part.top_similarity for part in parts], axis=1)
-    depth = max(part.top_position.shape[1] for part in parts)
-    order = np.lexsort((position, -similarity), axis=1)[:, :depth]  # nan sorts last
-    return Part(
-        np.sum([part.above for part in parts], axis=0),
-        np.sum([part.before for part in parts], axis=0),
-        np.sum([part.tied for part in parts], axis=0),
-        np.take_along_axis(position, order, axis=1),
-        np.take_along_axis(similarity, order, axis=1),
-    )
+    indptr, position = relevance.pairs()
+    owner = np.repeat(np.arange(relevance.n_query), np.diff(indptr))
+    own = np.empty(len(position))
+
+    def alone(at: slice) -> None:
+        own[at] = exact_pairs(query, gallery, owner[at], position[at])
+
+    sets = relevance.relevant
+    askers = np.argsort(sets.index, kind="stable")
+    bounds = np.searchsorted(sets.index[askers], np.arange(sets.n_set + 1))
+
+    def together(a: int) -> None:
+        for s in range(a, min(a + 64, sets.n_set)):
+            members = sets.positions[sets.indptr[s] : sets.indptr[s + 1]]
+            for first in range(bounds[s], bounds[s + 1], 256):
+                queries = askers[first : min(first + 256, bounds[s + 1])]
+                block = exact_block(query.take(queries), gallery.take(members))
+                for q, row in zip(queries, block, strict=True):
+                    pairs = slice(indptr[q], indptr[q + 1])
+                    own[pairs] = row[np.searchsorted(members, position[pairs])]
+
+    shared = len(position) >= 32 * sets.n_set and len(sets.index) >= 4 * sets.n_set
+    if shared and SIMILARITIES[query.similarity].by_product:
+        list(run(together, range(0, sets.n_set, 64)))
+    else:
+        list(run(alone, [slice(a, a + 8192) for a in range(0, len(position), 8192)]))
+    return own
+
+
+def _rank_tiles(
+    query: Vectors,
+    gallery: Vectors,
+    relevance: Relevance,
+    *,
+    top: int,
+    sizes: Sizes,
+    workers: int,
+    symmetric: bool,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Rank by the certified pass, in threads of one BLAS thread each, so that counting overlaps the product."""
+    indptr, position = relevance.pairs()
+    junk_indptr, junk_position = relevance.junk.pairs()
+    starts = range(0, len(query), sizes.block)
+    slices = [slice(start, min(start + sizes.block, len(query))) for start in starts]
+    whole = Part.empty(len(position), len(query), top)
+    cancelled = Event()
+
+    def tick() -> None:
+        if cancelled.is_set():
+            raise CancelledError
+
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        try:
+            own = own_similarities(query, gallery, relevance, run=pool.map)
+            asked = [
+                Asked(
+                    indptr[at.start : at.stop + 1] - indptr[at.start],
+                    position[indptr[at.start] : indptr[at.stop]],
+                    own[indptr[at.start] : indptr[at.stop]],
+                    junk_indptr[at.start : at.stop + 1] - junk_indptr[at.start],
+                    junk_position[junk_indptr[at.start] : junk_indptr[at.stop]],
+                )
+                for at in slices
+            ]
+
+            def one(b: int) -> Part:
+                rows = query.take(slices[b])
+                return part_of(rows, gallery, asked[b], start=0, top=top, sizes=sizes, tick=tick)
+
+            if symmetric:
+                parts = parts_of_self(gallery, asked, top=top, sizes=sizes, run=pool.map, tick=tick)
+            else:
+                parts = pool.map(one, range(len(slices)))
+            for done, (at, part) in enumerate(zip(slices, parts, strict=True), 1):
+                pairs = slice(indptr[at.start], indptr[at.stop])
+                whole.above[pairs], whole.before[pairs], whole.tied[pairs] = part.above, part.before, part.tied
+                whole.top_position[at], whole.top_similarity[at] = part.top_position, part.top_similarity
+                if progress is not None:
+                    progress(done, len(slices))
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return _finish(indptr, position, own, relevance.n_gallery - relevance.junk.counts(), whole)
 
 
 def _rank_blocks(
@@ -274,7 +357,7 @@ def _rank_blocks(
     indptr, position = relevance.pairs()
     own = np.full(len(position), np.nan)
     n_kept = np.zeros(n_query, np.intp)
-    part = _empty_part(len(position), n_query, min(top, n_gallery))
+    part = Part.empty(len(position), n_query, min(top, n_gallery))
     for done, start in enumerate(starts, 1):
         values = block(slice(start, min(start + step, n_query)))
         for q, row in enumerate(values, start):
@@ -283,35 +366,12 @@ def _rank_blocks(
             n_kept[q] = n_gallery - len(junk)
             at = slice(indptr[q], indptr[q + 1])
             own[at] = row[position[at]]
-            part.above[at], part.before[at], part.tied[at] = _count(row, own[at], position[at])
-            first, similar = _first(row, part.top_position.shape[1])
+            part.above[at], part.before[at], part.tied[at] = rank_row(row, own[at], position[at])
+            first, similar = top_of_row(row, part.top_position.shape[1])
             part.top_position[q, : len(first)], part.top_similarity[q, : len(first)] = first, similar
         if progress is not None:
             progress(done, len(starts))
     return _finish(indptr, position, own, n_kept, part)
-
-
-def _count(row: FloatArray, own: FloatArray, position: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """(above, before, tied) of one query's relevant items in one row of exact similarities; nan is not there."""
-    ascending = np.sort(row)  # nan sorts last
-    n_there = len(row) - int(np.isnan(row).sum())
-    up_to = np.searchsorted(ascending[:n_there], own, side="right")
-    tied = up_to - np.searchsorted(ascending[:n_there], own, side="left") - 1
-    before = np.zeros(len(own), np.intp)
-    for i in np.flatnonzero(tied > 0):
-        before[i] = np.count_nonzero(row[: position[i]] == own[i])
-    return n_there - up_to, before, tied
-
-
-def _first(row: FloatArray, depth: int) -> tuple[IntArray, FloatArray]:
-    """The first positions of one row of exact similarities, nan left out."""
-    there = np.flatnonzero(~np.isnan(row))
-    depth = min(depth, len(there))
-    if depth < len(there):
-        worst = np.partition(row[there], len(there) - depth)[len(there) - depth] if depth else np.inf
-        there = there[row[there] >= worst]
-    order = there[np.argsort(-row[there], kind="stable")][:depth]
-    return order, row[order]
 
 
 def _finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntArray, part: Part) -> Ranking:
@@ -333,9 +393,16 @@ def _finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntAr
     )
 
 
-def _empty_part(n_pair: int, n_query: int, depth: int) -> Part:
-    above, before, tied = np.zeros((3, n_pair), np.intp)
-    return Part(above, before, tied, np.full((n_query, depth), -1, np.intp), np.full((n_query, depth), np.nan))
+def _sizes(n_gallery: int, memory: int, workers: int) -> Sizes:
+    """Cut the work so that all workers stay within the budget: about 50 kB for each query under way."""
+    block = min(max(memory // (workers * 50_000), 64), 1024)
+    return Sizes(block=block, sample=min(max(n_gallery // 40, 512), 8192))
+
+
+def _n_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _check_agreement(query: Vectors, gallery: Vectors, relevance: Relevance, similarity: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,19 +49,55 @@ class Vectors:
         """Number of dimensions."""
         return int(self.parts[0].shape[1])
 
+    @cached_property
+    def coarse(self) -> Coarse:
+        """These vectors as the gallery of a float32 product; made at first use."""
+        return SIMILARITIES[self.similarity].coarse(self.parts)
+
     def take(self, rows: ArrayLike | slice) -> Vectors:
         """Keep these rows, in this order."""
         at = rows if isinstance(rows, slice) else np.asarray(rows)
         return Vectors(self.similarity, tuple(part[at] for part in self.parts))
 
 
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """A gallery in the form in which a float32 product filters it.
+
+    Parameters
+    ----------
+    matrix : (n, m) float32
+        The gallery's side of the product.
+    exponent : int
+        Vectors were multiplied by 2⁻ᵉ, so that the longest has a length in (½, 1] and nothing overflows.
+    reach : float
+        Length of the longest vector, in that scale.
+    centre : (n_dim,) float64
+        What was subtracted from each vector (Euclidean only).
+    """
+
+    matrix: NDArray[np.float32]
+    exponent: int
+    reach: float
+    centre: FloatArray
+
+
 @dataclass(frozen=True)
 class Similarity:
-    """What the exact pass must know of a similarity: three functions."""
+    """What the exact pass must know of a similarity: plain functions.
+
+    ``prepare`` makes the parts; ``pairs`` and ``block`` give exact similarities (``by_product``: a block is made of
+    matrix products, much faster than pairs); ``coarse`` makes the gallery's side of the float32 product, ``ask`` the
+    queries' side and the slack that certifies it, ``scale`` turns an exact similarity into the scale of that product.
+    """
 
     prepare: Callable[[AnyFloat], Parts]
     pairs: Callable[[Parts, Parts], FloatArray]
     block: Callable[[Parts, Parts], FloatArray]
+    by_product: bool
+    coarse: Callable[[Parts], Coarse]
+    ask: Callable[[Parts, Coarse], tuple[NDArray[np.float32], FloatArray]]
+    scale: Callable[[FloatArray, Coarse], FloatArray]
 
 
 def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vectors") -> Vectors:
@@ -127,6 +164,26 @@ def exact_block(query: Vectors, gallery: Vectors) -> FloatArray:
     for at in _slices(len(gallery), 2 * _ROWS):
         result[:, at] = block(query.parts, gallery.take(at).parts)
     return result
+
+
+def coarse_query(query: Vectors, gallery: Vectors) -> tuple[NDArray[np.float32], FloatArray]:
+    """The queries' side of the float32 product, and how far that product can be from the truth.
+
+    Returns
+    -------
+    matrix : (n_query, m) float32
+    slack : (n_query,) float64
+        For every gallery item |matrix · coarse − scaled(similarity)| ≤ slack, for any order of summation, fused or
+        not, the rounding of ``scaled(similarity) ± slack`` to float32 included.
+    """
+    with np.errstate(over="ignore"):  # a query far beyond the gallery gets an infinite slack, and is never filtered
+        return SIMILARITIES[query.similarity].ask(query.parts, gallery.coarse)
+
+
+def scaled(similarity: FloatArray, gallery: Vectors) -> FloatArray:
+    """Exact similarities in the scale of the float32 product; strictly rising."""
+    with np.errstate(over="ignore"):
+        return SIMILARITIES[gallery.similarity].scale(similarity, gallery.coarse)
 
 
 def fold_sum(values: FloatArray) -> FloatArray:
@@ -237,6 +294,99 @@ def euclidean_pairs(query: Parts, gallery: Parts) -> FloatArray:
     return 0.0 - distance
 
 
+def _cosine_coarse(parts: Parts) -> Coarse:
+    return Coarse(parts[0], 0, 1.0, np.zeros(0))
+
+
+def _cosine_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], FloatArray]:
+    """Slack: d·2⁻²⁴ for the sum (Σ|terms| ≤ 1), ¼√(d + 64)·2⁻²⁴ for the low parts left out, one unit for the edges."""
+    high: NDArray[np.float32] = parts[0]
+    n, n_dim = high.shape
+    return high, np.full(n, 2.0**-24 * (n_dim + 0.5 * n_dim**0.5 + 5))
+
+
+def _cosine_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
+    return similarity
+
+
+def _dot_coarse(parts: Parts) -> Coarse:
+    norms = _norms(parts[0], None)
+    exponent = int(np.frexp(norms.max(initial=0.0))[1])
+    matrix = _narrow(parts[0], None, exponent)
+    return Coarse(matrix, exponent, float(np.ldexp(norms.max(initial=0.0), -exponent)), np.zeros(0))
+
+
+def _dot_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], FloatArray]:
+    """Slack: d for the sum, 2 for the narrowed inputs, 1 for the edges, each ·2⁻²⁴·‖query‖·max ‖gallery‖."""
+    matrix = _narrow(parts[0], None, coarse.exponent)
+    length = np.ldexp(_norms(parts[0], None), -coarse.exponent)
+    return matrix, _SUM_SLACK * (parts[0].shape[1] + 5) * length * coarse.reach + _UNDERFLOW
+
+
+def _dot_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
+    return np.ldexp(similarity, -2 * coarse.exponent)
+
+
+def _euclidean_coarse(parts: Parts) -> Coarse:
+    """Centred at the mean, with −½‖c‖² as a further column: the product is −½ of the squared distance."""
+    values = parts[0]
+    centre = values.mean(axis=0, dtype=np.float64) if len(values) else np.zeros(values.shape[1])
+    norms = _norms(values, centre)
+    exponent = int(np.frexp(norms.max(initial=0.0))[1])
+    matrix = _with_half_squares(values, centre, exponent, norms, gallery=True)
+    return Coarse(matrix, exponent, float(np.ldexp(norms.max(initial=0.0), -exponent)), centre)
+
+
+def _euclidean_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], FloatArray]:
+    """Slack: d + 2 for the sum, 2 for the narrowed inputs, 1 for the edges, each ·2⁻²⁴·½(‖query‖ + max ‖gallery‖)²."""
+    norms = _norms(parts[0], coarse.centre)
+    matrix = _with_half_squares(parts[0], coarse.centre, coarse.exponent, norms, gallery=False)
+    most = 0.5 * (np.ldexp(norms, -coarse.exponent) + coarse.reach) ** 2
+    return matrix, _SUM_SLACK * (parts[0].shape[1] + 7) * most + _UNDERFLOW
+
+
+def _euclidean_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
+    return -0.5 * np.ldexp(similarity, -coarse.exponent) ** 2
+
+
+# n·2⁻²⁴ / (1 − n·2⁻²⁴) ≤ 1.001·n·2⁻²⁴ up to 16,000 terms; what float32 loses below its smallest numbers is far less
+# than 2⁻¹¹⁰.
+_SUM_SLACK, _UNDERFLOW = 1.001 * 2.0**-24, 2.0**-110
+
+
+def _norms(values: AnyFloat, centre: FloatArray | None) -> FloatArray:
+    """(n,) lengths, of the centred rows where there is a centre."""
+    result = np.empty(len(values))
+    for at in _slices(len(values), _ROWS):
+        rows = values[at].astype(np.float64)
+        if centre is not None:
+            rows -= centre
+        result[at] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return result
+
+
+def _narrow(values: AnyFloat, centre: FloatArray | None, exponent: int) -> NDArray[np.float32]:
+    """Centred, scaled by 2⁻ᵉ and narrowed to float32; what does not fit becomes infinite, and its slack huge."""
+    result = np.empty(values.shape, np.float32)
+    for at in _slices(len(values), _ROWS):
+        rows = values[at].astype(np.float64)
+        if centre is not None:
+            rows -= centre
+        result[at] = np.ldexp(rows, -exponent)
+    return result
+
+
+def _with_half_squares(
+    values: AnyFloat, centre: FloatArray, exponent: int, norms: FloatArray, *, gallery: bool
+) -> NDArray[np.float32]:
+    """Two further columns: (1, −½‖c‖²) on the gallery's side, (−½‖c‖², 1) on the queries'."""
+    n, n_dim = values.shape
+    matrix = np.ones((n, n_dim + 2), np.float32)
+    matrix[:, :n_dim] = _narrow(values, centre, exponent)
+    matrix[:, n_dim + gallery] = -0.5 * np.ldexp(norms, -exponent) ** 2
+    return matrix
+
+
 def _by_pairs(
     pairs: Callable[[Parts, Parts], FloatArray],
 ) -> Callable[[Parts, Parts], FloatArray]:
@@ -323,7 +473,15 @@ def _refuse_rows(
 
 
 SIMILARITIES = {
-    "cosine": Similarity(unit_parts, cosine_pairs, cosine_block),
-    "dot": Similarity(_as_given, dot_pairs, _by_pairs(dot_pairs)),
-    "euclidean": Similarity(_as_given, euclidean_pairs, _by_pairs(euclidean_pairs)),
+    "cosine": Similarity(unit_parts, cosine_pairs, cosine_block, True, _cosine_coarse, _cosine_ask, _cosine_scale),
+    "dot": Similarity(_as_given, dot_pairs, _by_pairs(dot_pairs), False, _dot_coarse, _dot_ask, _dot_scale),
+    "euclidean": Similarity(
+        _as_given,
+        euclidean_pairs,
+        _by_pairs(euclidean_pairs),
+        False,
+        _euclidean_coarse,
+        _euclidean_ask,
+        _euclidean_scale,
+    ),
 }

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core.errors import DataError
-from recall_core.ranking import Part, Ranking, merge, rank, rank_one, rank_scores
+from recall_core.ranking import Ranking, _rank_tiles, rank, rank_one, rank_scores
 from recall_core.relevance import Relevance, Sets
 from recall_core.similarity import SIMILARITIES, exact_block, prepare
+from recall_core.tiles import Part, Sizes, merge
 from tests.test_ranking_similarity import KINDS, vectors_of_every_kind
 
 
@@ -17,18 +18,16 @@ def sorted_rankings(scores, relevance, top):
     rows, tops = [], []
     for q, row in enumerate(np.asarray(scores, dtype=float)):
         junk = set(relevance.junk.of(q).tolist())
-        alive = [g for g in range(len(row)) if g not in junk]
-        order = sorted((g for g in alive if not np.isnan(row[g])), key=lambda g: -row[g])  # sorted is stable
+        order = [g for g in np.argsort(-row, kind="stable").tolist() if g not in junk and not np.isnan(row[g])]
+        place, there = {g: i for i, g in enumerate(order)}, row[order]
         own = []
         for r in relevance.relevant.of(q).tolist():
-            if r in junk:
-                continue
-            if r not in order:
+            if r in place:
+                above, tied = np.count_nonzero(there > row[r]), np.count_nonzero(there == row[r]) - 1
+                own.append((0, place[r] + 1, r, above, tied, row[r]))
+            elif r not in junk:
                 own.append((1, 0, r, -1, -1, np.nan))
-                continue
-            above = sum(row[g] > row[r] for g in order)
-            own.append((0, order.index(r) + 1, r, above, sum(row[g] == row[r] for g in order) - 1, row[r]))
-        rows.append((len(alive), sorted(own, key=lambda pair: pair[:3])))
+        rows.append((len(row) - len(junk), sorted(own, key=lambda pair: pair[:3])))
         shown = order[:top] + [-1] * (min(top, len(row)) - len(order[:top]))
         tops.append([(g, row[g] if g >= 0 else np.nan) for g in shown])
     return rows, tops
@@ -89,6 +88,43 @@ def test_ranks_ties_and_top_equal_a_stable_sort_of_exact_similarities(
     ranking = rank(query, gallery, relevance, top=top, similarity=similarity, memory=memory)
     scores = exact_block(prepare(query, similarity), prepare(gallery, similarity))
     assert_same_as_sorting(ranking, scores, relevance, top)
+
+
+sizes = st.builds(
+    Sizes,
+    block=st.sampled_from([1, 3, 8, 64]),
+    tile=st.sampled_from([1, 5, 8, 13, 64]),
+    window=st.sampled_from([1, 3, 64]),
+    sample=st.sampled_from([1, 4, 16, 512]),
+    slots=st.sampled_from([0, 1, 3, 8]),
+)
+
+
+@settings(deadline=None)
+@given(
+    seed=seeds,
+    kind=st.sampled_from(KINDS),
+    similarity=st.sampled_from(list(SIMILARITIES)),
+    n_dim=st.sampled_from([1, 2, 5, 33]),
+    symmetric=st.booleans(),
+    relevant=shares,
+    junk=shares,
+    top=st.sampled_from([0, 1, 3, 40]),
+    sizes=sizes,
+    workers=st.sampled_from([1, 2]),
+)
+def test_the_certified_pass_equals_a_stable_sort_of_exact_similarities(
+    seed, kind, similarity, n_dim, symmetric, relevant, junk, top, sizes, workers
+):
+    rng = np.random.default_rng(seed)
+    n_query, n_gallery = int(rng.integers(1, 30)), int(rng.integers(40, 90))
+    values = vectors_of_every_kind(rng, n_query + n_gallery, n_dim)[kind]
+    gallery = prepare(values if symmetric else values[n_query:], similarity)
+    query = gallery if symmetric else prepare(values[:n_query], similarity)
+    shape = len(query), len(gallery)
+    relevance = Relevance(random_sets(rng, *shape, relevant), random_sets(rng, *shape, junk), len(gallery))
+    found = _rank_tiles(query, gallery, relevance, top=top, sizes=sizes, workers=workers, symmetric=symmetric)
+    assert_same_as_sorting(found, exact_block(query, gallery), relevance, top)
 
 
 @given(seed=seeds, missing=shares, relevant=shares, junk=shares, top=st.sampled_from([0, 1, 4, 100]))
