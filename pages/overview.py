@@ -16,19 +16,19 @@ numbers.findings(evaluation)
 numbers.cards(evaluation)
 
 
-def remember_picked() -> None:
-    """Note which picture was picked; the script's body changes the page."""
-    st.session_state["open_worst"] = (gallery.event("worst") or {}).get("picked", 0)
-
-
 worst = tiles.worst(evaluation, here.k, N_WORST)
-wanted = st.session_state.pop("open_worst", 0)
-if wanted and wanted <= len(worst):
-    st.switch_page("pages/query.py", query_params=worst[wanted - 1].address)
+
+
+def open_picked() -> None:
+    """Open the query whose picture was picked."""
+    picked = gallery.picked("worst", len(worst))
+    if picked:
+        shell.go("query", **worst[picked - 1].address)
+
 
 verdict = numbers.verdict(evaluation)
 if verdict == "empty":
-    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for the right answer, or another split."))  # fmt: skip  # noqa: E501
+    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
 elif verdict == "saturated":
     st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
     with st.container(horizontal=True):
@@ -41,7 +41,7 @@ if worst:
         columns=N_WORST,
         heading=_("Missed at k = {k}, the deepest first").format(k=here.k),
         pick=True,
-        on_event=remember_picked,
+        on_event=open_picked,
     )
 elif verdict == "saturated":
     first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)

@@ -7,7 +7,8 @@ from pages.shared.words import _, plural
 
 here = shell.enter()
 st.title("Recall Explorer", anchor=False)
-st.markdown(_("Show one picture, find its like. How often does that work, and what went wrong where it did not?"))
+purpose = _("Give one picture, and the computer looks for another one of the same thing.")
+st.markdown(f"{purpose} {_('How often is it right, and what goes wrong where it is not?')}")
 
 for column, door in zip(st.columns(3, gap="medium"), doors.doors(), strict=True):
     with column.container(border=True, height="stretch"):

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import app, chromium, dark_page, fresh_app, page
+
+__all__ = ["DATA", "ROOT", "SHARED", "app", "chromium", "dark_page", "fresh_app", "needs_shared", "page"]
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 DATA = ROOT / "data"

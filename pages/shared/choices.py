@@ -140,7 +140,7 @@ def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:
 
 def split_words(name: str | None) -> str:
     """Say in words who asks and who answers."""
-    return _(report.SPLIT_WORDS.get(name or "", "chosen by hand"))
+    return _("chosen by hand") if name is None else _(report.SPLIT_WORDS[name])
 
 
 def counts_line(name: str, evaluation: Evaluation) -> str:

@@ -61,9 +61,8 @@ def show(door: Door) -> None:
         st.metric(door.meaning, door.number)
     st.markdown(door.text)
     if door.name:
-        key = f"open_{door.name}"
-        if st.button(_("Open"), key=key, width="stretch", on_click=shell.choose, args=(door.name,)):
-            st.switch_page("pages/overview.py")
+        label = _("Open {name}").format(name=door.name)
+        st.button(label, key=f"open_{door.name}", width="stretch", on_click=_open, args=(door.name,))
 
 
 def roles(dataset: Dataset) -> pd.DataFrame:
@@ -85,6 +84,11 @@ def roles(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[_("role"), _("column"), _("first value"), _("different values")])
 
 
+def _open(name: str) -> None:
+    shell.choose(name)
+    shell.go("overview")
+
+
 def _default_evaluation(name: str) -> Evaluation:
     dataset, path = cached.dataset(name), cached.data_sets()[name]
     return cached.evaluation(dataset, choices.defaults(dataset, Path(path), path))
@@ -94,7 +98,7 @@ def _found(evaluation: Evaluation) -> tuple[str, str]:
     """Give the live number of a door: how many find a right picture first."""
     first = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"]
     hits = _("{a} of {b}").format(a=number(int(first.numerator)), b=number(int(first.denominator)))
-    return hits, _("Find their like at the first try")
+    return hits, _("Right at the first try")
 
 
 def _first_failure(evaluation: Evaluation) -> list[Tile]:

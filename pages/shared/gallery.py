@@ -167,6 +167,11 @@ def event(key: str) -> Any:
     return state.get("event") if state else None
 
 
+def picked(key: str, n_tile: int) -> int:
+    """Which tile was picked, 1-based? 0 is none of them."""
+    return apply_event(Place(), event(key), n_query=1, n_tile=n_tile).picked
+
+
 def _words() -> dict[str, str]:
     return {
         "previous": _("Previous query (K)"),

@@ -98,7 +98,9 @@ def _denominators(evaluation: Evaluation) -> None:
     counts, name = evaluation.counts, f"recall@{evaluation.spec.ks[0]}"
     lines = []
     if counts["n_without_relevant"]:
-        lone = plural("{n} query has no right answer", "{n} queries have no right answer", counts["n_without_relevant"])
+        lone = plural(
+            "{n} query has no right picture", "{n} queries have no right picture", counts["n_without_relevant"]
+        )
         counted = _("counted as missed") if evaluation.spec.no_relevant == "miss" else _("left out")
         other = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
         without = _("{name} of the other {n} alone: {value}").format(

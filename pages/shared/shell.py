@@ -70,6 +70,7 @@ def main() -> None:
         {section: [st.Page(f"pages/{name}.py", title=title, default=name == "start") for name, title in pages.items()]
          for section, pages in _sections().items()}
     )  # fmt: skip
+    _follow_wish()
     with calmly(page.title):
         with controls:
             here = _sidebar()
@@ -138,6 +139,18 @@ def choose(name: str) -> None:
 def change(changes: Mapping[str, str]) -> None:
     """Change some of the sidebar's choices; for callbacks."""
     st.session_state.update(changes)
+
+
+def go(name: str, **query: str) -> None:
+    """Ask for another page, with the page's own keys of the URL; for callbacks."""
+    st.session_state["wish"] = (name, query)
+
+
+def _follow_wish() -> None:
+    """Change the page as a callback asked. A callback itself cannot, and a button's own answer can be overtaken."""
+    if "wish" in st.session_state:
+        name, query = st.session_state.pop("wish")
+        st.switch_page(f"pages/{name}.py", query_params=query)
 
 
 def _sections() -> dict[str, dict[str, str]]:

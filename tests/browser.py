@@ -1,0 +1,178 @@
+"""A real server and a real Chromium: fixtures and helpers for the journeys in ``test_browser*.py``.
+
+The browser is Debian's (``CHROMIUM`` names another): nothing is downloaded. Where there is none the journeys are
+skipped, saying so; in CI that is a failure.
+"""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+PATIENCE_MS = 15_000
+
+READY = """() => {
+  if (!document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')) return false;
+  if (document.querySelector('[data-testid=stSkeleton]')) return false;
+  const images = [];
+  const walk = (root) => root.querySelectorAll('*').forEach((node) => {
+    if (node.tagName === 'IMG' && node.src) images.push(node);
+    if (node.shadowRoot) walk(node.shadowRoot);
+  });
+  walk(document);
+  return document.fonts.status === 'loaded' && images.every((image) => image.complete);
+}"""
+"""The script has run, fonts and pictures are there, those in shadow roots included."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app: its address, and what it wrote."""
+
+    url: str
+    log: Path
+
+
+def missing() -> str:
+    """Say what the journeys lack on this machine; empty where they can run."""
+    if importlib.util.find_spec("playwright") is None:
+        return "the journeys need a driver: pip install -r tests/requirements.txt"
+    return "" if CHROMIUM else "the journeys need a browser: apt-get install chromium, or name one in CHROMIUM"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> "Iterator[Browser]":
+    """One browser for all journeys."""
+    lacking = missing()
+    if lacking:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(lacking)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """An app that the journeys of one module share."""
+    with_server = serve(tmp_path_factory.mktemp("app"))
+    yield next(with_server)
+    with_server.close()
+
+
+@pytest.fixture
+def fresh_app(tmp_path: Path) -> Iterator[Server]:
+    """An app that nobody has visited yet."""
+    with_server = serve(tmp_path)
+    yield next(with_server)
+    with_server.close()
+
+
+@pytest.fixture
+def page(chromium: "Browser") -> "Iterator[Page]":
+    """A light page of 1440×900 in a profile of its own, which fails if anything is asked of the world outside."""
+    yield from visit(chromium, "light")
+
+
+@pytest.fixture
+def dark_page(chromium: "Browser") -> "Iterator[Page]":
+    """As ``page``, for a visitor who prefers dark."""
+    yield from visit(chromium, "dark")
+
+
+def visit(chromium: "Browser", scheme: str) -> "Iterator[Page]":
+    """Open a page; afterwards check that it broke nothing and asked nobody else."""
+    context = chromium.new_context(
+        viewport={"width": 1440, "height": 900}, color_scheme=scheme, reduced_motion="reduce", locale="en-GB"
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    failures: list[str] = []
+    asked: set[str] = set()
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on("request", lambda request: asked.add(request.url))
+    yield page
+    context.close()
+    assert not failures
+    strangers = [url for url in asked if not url.startswith(("http://localhost:", "data:", "blob:"))]
+    assert not strangers, "the app must not call out of the machine"
+
+
+def serve(folder: Path, **environment: str) -> Iterator[Server]:
+    """Start the app on a free port, and stop it afterwards."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    options = [f"--server.port={port}", "--server.headless=true", "--server.fileWatcherType=none"]
+    log = folder / "server.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", *options],
+            cwd=ROOT,
+            env=os.environ | {"RECALL_STATE_DIR": str(folder / "state")} | environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        url = f"http://localhost:{port}"
+        wait_until_healthy(process, url, log)
+        yield Server(url, log)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def wait_until_healthy(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+    """Ask until the server answers."""
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            select_nothing()
+    raise AssertionError(f"the app did not start:\n{log.read_text()}")
+
+
+def select_nothing() -> None:
+    """Give the server a moment before it is asked again."""
+    time.sleep(0.1)
+
+
+def settle(page: "Page") -> None:
+    """Wait until the script has run and everything is painted."""
+    page.wait_for_function(READY)
+
+
+def open_page(page: "Page", server: Server, address: str) -> None:
+    """Go to an address of the app, and wait until it stands."""
+    page.goto(server.url + address)
+    settle(page)
+
+
+def showing(page: "Page", query: int) -> None:
+    """Wait until the gallery shows this query."""
+    page.locator(f".gallery[data-query='{query}']").wait_for()
