@@ -14,17 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from . import report, runs
+from . import leakage, report, runs
 from .corruption import KINDS as CORRUPTIONS
-from .dataset import COLUMN_NAMES, load
+from .dataset import load
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
 from .evaluation import evaluate
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
+from .interchange import PROTOCOLS
 from .similarity import SIMILARITIES
 from .sources import encode_dataset
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
 from .splits import SPLITS
+from .tables import COLUMN_NAMES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
+    _add_leakage(commands.add_parser("leakage", help="show what leaks, and what it does to the number, over seeds"))
     return top
 
 
@@ -64,6 +67,7 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
         train=parsed.train,
         relevant=parsed.relevant,
         relevant_pairs=parsed.relevant_pairs,
+        protocol=parsed.protocol,
         junk_same=parsed.junk_same,
         embeddings=parsed.embeddings,
         gallery_embeddings=parsed.gallery_embeddings,
@@ -94,12 +98,13 @@ def add_spec_options(command: argparse.ArgumentParser) -> None:
     option("--both", action="store_true", help="evaluate the other direction too")
     option("--train", metavar="random|grouped|COL=VALUE", help="what a fitted encoder sees (default: split=train)")
     option("--relevant", metavar="COLUMN", help="equal values are relevant to each other (default: group, else label)")
-    option("--relevant-pairs", metavar="FILE", help="judgements instead: query_id, gallery_id, grade")
+    option("--relevant-pairs", metavar="FILE", help="judgements instead: a table, TREC qrels, ROxford's .json")
+    option("--protocol", metavar="NAME", help=f"of ROxford's ground truth: {', '.join(PROTOCOLS)} (default: medium)")
     option("--junk-same", metavar="COLUMN", help="relevant items with the same value here are left out")
-    option("--embeddings", metavar="FILE", help="vectors as .npy, by row, or by --ids")
+    option("--embeddings", metavar="FILE", help="vectors (.npy, .npz, .parquet, .feather, .csv), by id or by row")
     option("--gallery-embeddings", metavar="FILE", help="the gallery's vectors, where the sides are stored apart")
     option("--ids", metavar="FILE", help="the ids of the vectors' rows, one a line")
-    option("--scores", metavar="FILE", help="a matrix of scores as .npy; nan means not retrieved")
+    option("--scores", metavar="FILE", help="scores as .npy, .npz or .csv, or a TREC run; nan means not retrieved")
     names = ", ".join([*ENCODERS, *FITTED])
     option("--encoder", metavar="NAME", help=f"{names}, or module:function (default: raw)")
     option("--query-images", metavar="FILE", help="pictures that replace the query side's, as .npy")
@@ -148,6 +153,56 @@ def _add_glyphlab(command: argparse.ArgumentParser) -> None:
     option("--variant", choices=list(VARIANTS), default="standard", help="standard, or textured for the leakage lesson")
     option("--seed", metavar="N", type=int, default=DEFAULT_SEED, help=f"(default: {DEFAULT_SEED})")
     command.set_defaults(run=lambda parsed: write(Path(parsed.folder), seed=parsed.seed, variant=parsed.variant))
+
+
+def _add_leakage(command: argparse.ArgumentParser) -> None:
+    option = command.add_argument
+    lab = "the lab, which needs no files: the training part takes its textured pictures"
+    option("data", metavar="DATA", nargs="?", help=f"a folder, or a built-in data set (default: {lab})")
+    option("--part", choices=leakage.PARTS, action="append", help="one part alone; may be repeated (default: all)")
+    option("--seeds", metavar="N", type=int, default=leakage.N_SEED, help=f"(default: {leakage.N_SEED})")
+    option("--seed", metavar="N", type=int, default=0, help="the first seed, and the one that is shown (default: 0)")
+    roles = ", ".join(COLUMN_NAMES)
+    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
+    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    option("--where", metavar="COL=VALUE", action="append", help="rows that take part")
+    option("--relevant", metavar="COLUMN", help="equal values are relevant to each other (default: group, else label)")
+    option("--embeddings", metavar="FILE", help="vectors instead of pictures, by id or by row")
+    option("--ids", metavar="FILE", help="the ids of the vectors' rows, one a line")
+    option("--encoder", metavar="NAME", help=f"{', '.join(ENCODERS)}, or module:function (default: raw)")
+    option("--similarity", choices=list(SIMILARITIES), default="cosine", help="of two vectors (default: cosine)")
+    option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")
+    option("--json", action="store_true", help="print one JSON object, with every seed's values, instead of text")
+    command.set_defaults(run=_leakage)
+
+
+def _leakage(parsed: argparse.Namespace) -> None:
+    if parsed.seeds < 1 or parsed.seed < 0:
+        raise DataError(f"--seeds {parsed.seeds} --seed {parsed.seed}: at least one seed, the first at least 0")
+    spec = Spec(
+        data="data/glyphlab" if parsed.data is None else parsed.data,
+        columns=tuple(_pair(given, "--column ROLE=COLUMN") for given in parsed.column),
+        encoding=parsed.encoding,
+        where=_filter(parsed.where),
+        relevant=parsed.relevant,
+        embeddings=parsed.embeddings,
+        ids=parsed.ids,
+        encoder=parsed.encoder,
+        similarity=parsed.similarity,
+        ks=tuple(parsed.k),
+    )
+    chosen = [part for part in leakage.PARTS if part in (parsed.part or leakage.PARTS)]
+    given = None if parsed.data is None else load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    seeds, found = range(parsed.seed, parsed.seed + parsed.seeds), leakage.Experiments()
+    for part in chosen:
+        dataset = given or leakage.lab("textured" if part == "training" else "standard", dict(spec.columns))
+        found = leakage.run_part(found, part, dataset, spec, seeds)
+    if len(found.skipped) == len(chosen):
+        raise DataError("; ".join(f"{part}: {reason}" for part, reason in found.skipped.items()))
+    if parsed.json:
+        print(json.dumps(report.leakage_json(found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(report.leakage_text(found), end="")
 
 
 def _filter(given: list[str] | None) -> Filter | None:

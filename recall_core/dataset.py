@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,23 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
 from .images import Pictures
+from .readers import Place, read
 from .samples import SAMPLES
-from .tables import MISSING, read_table
-from .vectors import Array, read_array
+from .tables import MISSING, SUFFIXES, find_columns, item_ids
+from .vectors import Array
 
-COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "image_id", "item_id", "sample_id", "uid"),
-    "path": ("path", "filepath", "file_path", "image_path", "filename", "file_name", "file"),
-    "group": (
-        *("scene_id", "group_id", "group", "identity", "pid", "person_id"),
-        *("product_id", "product", "instance_id", "landmark_id", "place_id"),
-    ),
-    "view": ("view_id", "view"),
-    "split": ("split", "subset", "partition"),
-    "label": ("label", "class", "class_name", "orientation", "class_id", "category"),
-    "camera": ("camera_id", "camera", "camid", "cam"),
-    "side": ("role", "side", "is_query", "evaluation_status"),
-}
+UNREADABLE = b"unreadable"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +42,8 @@ class Dataset:
         In the table's order.
     notes : tuple of str
         What was assumed while reading, to be shown: for example that rows were matched by position.
+    defaults : mapping of spec field to value
+        What this form of data prescribes where the user leaves the choice open.
     """
 
     name: str
@@ -60,7 +52,7 @@ class Dataset:
     pictures: Pictures | None = None
     embeddings: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    _content: Callable[[], bytes] = field(default=lambda: b"", repr=False)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.table)
@@ -84,22 +76,22 @@ class Dataset:
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         """(n_item,) text: the id column, else the path, else the lab's index, else the row number."""
-        for role in ("id", "path"):
-            if role in self.columns:
-                return self.values(self.columns[role])
-        if "index" in self.table:
-            return self.values("index")
-        return np.array([str(i) for i in range(len(self.table))], dtype=object)
+        return np.array(item_ids(self.table, self.columns), dtype=object)
+
+    @property
+    def names(self) -> tuple[NDArray[np.object_], ...]:
+        """What files beside the table may call the items: (n_item,) ids, then paths where there are any."""
+        path = self.role("path")
+        return (self.ids,) if path is None else (self.ids, path)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over table cells and picture content, in hexadecimal: equal data, equal fingerprint."""
-        digest = hashlib.sha256()
-        digest.update(repr(list(self.table.columns)).encode())
-        for name in self.table.columns:
-            digest.update("\0".join(self.table[name]).encode() + b"\1")
-        digest.update(repr(sorted(self.columns.items())).encode())
-        digest.update(self._content())
+        cells = [[str(name), *self.table[name]] for name in self.table.columns]
+        digest = hashlib.sha256(json.dumps([cells, sorted(self.columns.items())]).encode())
+        if self.pictures is not None:
+            for content in picture_digests(self.pictures):
+                digest.update(content)
         for name in sorted(self.embeddings):
             digest.update(name.encode() + array_digest(self.embeddings[name]))
         return digest.hexdigest()
@@ -183,12 +175,13 @@ class Dataset:
 
 
 def load(data: str | Path, *, columns: Mapping[str, str] | None = None, encoding: str = "utf-8") -> Dataset:
-    """Read a data set: a folder in one of the forms of ``READERS``, or the name of a built-in set.
+    """Read a data set: a folder or table in one of the forms of ``readers.READERS``, or a built-in set by its name.
 
     Parameters
     ----------
     data : str or Path
-        A folder, or ``digits`` or ``photo_patches``. A folder of that name wins.
+        A folder; a table (CSV, TSV, Parquet, Feather) with its pictures beside it; or ``digits`` or ``photo_patches``.
+        A folder of that name wins.
     columns : mapping of role to column name, optional
         Where the file's names are not the conventional ones.
     encoding : str
@@ -202,39 +195,22 @@ def load(data: str | Path, *, columns: Mapping[str, str] | None = None, encoding
     path = Path(data)
     if not path.exists() and str(data) in SAMPLES:
         images, table = SAMPLES[str(data)]()
-        chosen = find_columns(table, columns)
-        return Dataset(str(data), table, chosen, Pictures.from_array(images), _content=lambda: array_digest(images))
-    if not path.is_dir():
+        return Dataset(str(data), table, find_columns(table, columns), Pictures.from_array(images))
+    if path.is_file() and path.suffix.lower() not in (*SUFFIXES, ".parquet", ".feather", ".json"):
+        raise DataError(
+            f"{path.name}: a data set is read from a folder, or from a table ({', '.join(SUFFIXES)}, .parquet, "
+            ".feather); unpack an archive first; vectors alone need a table beside them"
+        )
+    if not path.is_dir() and not path.is_file():
         raise DataError(
             f"{str(data)!r} is neither a folder nor a built-in data set ({', '.join(SAMPLES)}); check the spelling"
         )
-    for fits, read in READERS.values():
-        if fits(path):
-            return read(path, columns, encoding)
-    raise DataError(f"{path.name}: no data set found in this folder; it may hold {'; or '.join(READERS)}")
-
-
-def find_columns(table: pd.DataFrame, given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Which column plays which role?
-
-    Raises
-    ------
-    DataError
-        A role is not known, or a column that the user named is not in the table.
-    """
-    found = {}
-    lower = {str(name).lower(): str(name) for name in reversed(table.columns)}
-    for role, names in COLUMN_NAMES.items():
-        match = next((lower[name] for name in names if name in lower), None)
-        if match is not None:
-            found[role] = match
-    for role, column in (given or {}).items():
-        if role not in COLUMN_NAMES:
-            raise DataError(f"--column {role}=…: no such role; the roles are {', '.join(COLUMN_NAMES)}")
-        if column not in table:
-            raise DataError(f"--column {role}={column}: there is no such column; there are {', '.join(table.columns)}")
-        found[role] = column
-    return found
+    file = path if path.is_file() else None
+    found = read(Place(path if file is None else path.parent, file, dict(columns or {}), encoding))
+    if not len(found.table):
+        raise DataError(f"{path.name} has no rows; it needs a header line and a row for each picture")
+    name = found.name or (path.resolve().name if file is None else path.stem)
+    return Dataset(name, found.table, found.columns, found.pictures, found.embeddings, found.notes, found.defaults)
 
 
 def array_digest(array: Array) -> bytes:
@@ -243,37 +219,14 @@ def array_digest(array: Array) -> bytes:
     return hashlib.sha256(f"{plain.dtype.str}{plain.shape}".encode() + plain.tobytes()).digest()
 
 
-def _read_arrays(path: Path, columns: Mapping[str, str] | None, encoding: str) -> Dataset:
-    """``images.npy`` beside ``metadata.csv``; a column ``index`` names the row in the array, whatever the order."""
-    table = read_table(path / "metadata.csv", encoding=encoding)
-    images = read_array(path / "images.npy", mapped=True)
-    notes: tuple[str, ...] = ()
-    if "index" in table:
-        rows = _image_rows(table["index"], len(images))
-    elif len(table) == len(images):
-        rows = np.arange(len(images))
-        notes = ("metadata.csv has no column index: pictures were matched to rows by position",)
-    else:
-        raise DataError(
-            f"metadata.csv has {len(table)} rows, images.npy has {len(images)} pictures; "
-            "make the counts agree, or add a column index with each row's place in images.npy"
-        )
-    pictures = Pictures.from_array(images).select(rows)
-    chosen = find_columns(table, columns)
-    return Dataset(path.name, table, chosen, pictures, notes=notes, _content=lambda: array_digest(images))
+def picture_digests(pictures: Pictures) -> list[bytes]:
+    """SHA-256 of each picture's content as it is stored: of its file, or of its pixels in an array.
 
-
-def _read_files(path: Path, columns: Mapping[str, str] | None, encoding: str) -> Dataset:
-    """``metadata.csv`` with a path column, relative to the folder."""
-    table = read_table(path / "metadata.csv", encoding=encoding)
-    chosen = find_columns(table, columns)
-    if "path" not in chosen:
-        raise DataError(
-            f"metadata.csv names no picture files and there is no images.npy; add a column "
-            f"{' or '.join(COLUMN_NAMES['path'])}, or name yours with --column path=…"
-        )
-    files = [_inside(path, cell, row) for row, cell in enumerate(table[chosen["path"]])]
-    return Dataset(path.name, table, chosen, Pictures.from_files(files), _content=lambda: _files_digest(path, files))
+    Equal content, equal digest. A file that cannot be read has the digest ``UNREADABLE``.
+    """
+    if isinstance(pictures.source, np.ndarray):
+        return [array_digest(pictures.source[at]) for at in pictures.positions]
+    return [_source_digest(pictures.source[at]) for at in pictures.positions]
 
 
 def _as_text(values: Sequence[object]) -> list[str]:
@@ -281,39 +234,14 @@ def _as_text(values: Sequence[object]) -> list[str]:
     return [MISSING if value is None or value != value else str(value) for value in values]
 
 
-def _image_rows(index: pd.Series, n_image: int) -> NDArray[np.intp]:
-    """Check the lab's column ``index``: each row's place in ``images.npy``."""
-    rows = np.empty(len(index), np.intp)
-    for row, cell in enumerate(index):
-        if not (cell.isascii() and cell.isdigit() and int(cell) < n_image):
-            raise DataError(
-                f"metadata.csv row {row + 1}: index is {cell!r}, but images.npy has rows 0 to {n_image - 1}; correct it"
-            )
-        rows[row] = int(cell)
-    return rows
-
-
-def _inside(root: Path, cell: str, row: int) -> Path:
-    """The picture's file, which must lie under the data set's folder."""
-    if cell == MISSING:
-        raise DataError(f"metadata.csv row {row + 1}: the path is empty; name the picture's file or drop the row")
-    file = root / cell.replace("\\", "/")
-    if not file.resolve().is_relative_to(root.resolve()):
-        raise DataError(
-            f"metadata.csv row {row + 1}: {cell!r} leads out of the data set's folder; use a path inside it"
-        )
-    return file
-
-
-def _files_digest(root: Path, files: Sequence[Path]) -> bytes:
-    digest = hashlib.sha256()
-    for file in files:
-        try:
-            content = _file_digest(file, file.stat().st_size, file.stat().st_mtime_ns)
-        except OSError:
-            content = b"unreadable"
-        digest.update(str(file.relative_to(root)).encode() + b"\0" + content)
-    return digest.digest()
+def _source_digest(source: Path | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).digest()
+    try:
+        status = source.stat()
+        return _file_digest(source, status.st_size, status.st_mtime_ns) if source.is_file() else UNREADABLE
+    except OSError:
+        return UNREADABLE
 
 
 @lru_cache(maxsize=500_000)
@@ -321,13 +249,3 @@ def _file_digest(file: Path, size: int, mtime_ns: int) -> bytes:
     """Hash the content; size and time are there for the cache alone."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
-
-
-READERS: dict[str, tuple[Callable[[Path], bool], Callable[[Path, Mapping[str, str] | None, str], Dataset]]] = {
-    "images.npy and metadata.csv": (
-        lambda path: (path / "images.npy").is_file() and (path / "metadata.csv").is_file(),
-        _read_arrays,
-    ),
-    "metadata.csv with a column of picture files": (lambda path: (path / "metadata.csv").is_file(), _read_files),
-}
-"""Form of a folder → does it fit, and how is it read. The first that fits is used."""

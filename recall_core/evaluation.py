@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from . import audit, metrics, protocol, ranking, sources, vectors
+from . import audit, metrics, protocol, ranking, sources
 from .audit import Finding
 from .dataset import Dataset
 from .metrics import Score
@@ -177,20 +177,20 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
     spec = sources.resolve(dataset, given)
     splits = protocol.directions(dataset, spec)
     asked, answers, notes = sources.side_vectors(dataset, spec, splits, encoded)
-    if asked is not None and spec.bad_rows == "drop":
-        bad = np.union1d(vectors.bad_rows(asked), vectors.bad_rows(answers))
-        if len(bad):
-            splits = protocol.directions(dataset, spec, drop=bad)
-            message = f"{len(bad)} rows were dropped: their vectors hold nan or infinity"
-            notes.append(Finding("bad_rows", "warning", len(bad), message, tuple(map(str, dataset.ids[bad[:5]]))))
-    matrix = None if spec.scores is None else sources.score_matrix(Path(spec.scores), splits[0])
+    if asked is not None:
+        splits, found = sources.leave_out_bad_rows(dataset, spec, splits, asked, answers)
+        notes += found
+    notes += sources.same_pictures(dataset, spec, splits, asked)
+    matrix = None
+    if spec.scores is not None:
+        matrix, found = sources.score_matrix(dataset, Path(spec.scores), splits[0])
+        notes += found
     ranked = []
     for i, split in enumerate(splits):
         relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
         if matrix is not None:
             order = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
         else:
-            sources.stop_at_bad_rows(dataset, split, asked, answers)
             order = ranking.rank(
                 asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
             )

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from . import audit, splits
-from .dataset import COLUMN_NAMES, Dataset
+from .dataset import Dataset
 from .errors import DataError
+from .interchange import DEFAULT_PROTOCOL, read_judgements
 from .relevance import IntArray, Relevance, Sets
 from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
 from .splits import Split
-from .tables import MISSING, read_table
+from .tables import COLUMN_NAMES
 
 
 def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
@@ -31,6 +32,7 @@ def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
     DataError
         A choice names a column or value that is not there, or no rule of relevance can be found.
     """
+    spec = as_the_data_prescribe(dataset, spec)
     where = spec.where
     if where is None:
         where = _test_rows(dataset) if spec.train not in RANDOM_SPLITS else ()
@@ -77,12 +79,20 @@ def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
 
 def directions(dataset: Dataset, spec: Spec, *, drop: IntArray | None = None) -> tuple[Split, ...]:
     """Who asks and who answers, in each direction of a resolved spec; rows in ``drop`` take no part."""
-    selected = select_rows(dataset, spec.where or ())
+    selected = np.setdiff1d(select_rows(dataset, spec.where or ()), junk_rows(dataset))
     selected = selected if drop is None else np.setdiff1d(selected, drop)
     rows, train = _training_draw(dataset, spec, selected)
     split = _query_gallery(dataset, spec, rows)
     split = Split(split.query, split.gallery, split.query_name, split.gallery_name, split.drawn, train)
     return (split, split.reverse()) if spec.both else (split,)
+
+
+def junk_rows(dataset: Dataset) -> IntArray:
+    """Rows that a column says are junk to everybody: nobody's right answer, nobody's wrong one, and no query."""
+    cells = dataset.role("junk")
+    if cells is None:
+        return np.zeros(0, np.intp)
+    return np.flatnonzero([cell.strip().lower() in JUNK_WORDS for cell in cells])
 
 
 def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False) -> Relevance:
@@ -94,20 +104,36 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
         Is this the other direction, so that pairs of judgements are read from right to left?
     """
     n_gallery = len(split.gallery)
+    junk = Sets.empty(len(split.query))
     if spec.relevant_pairs is not None:
-        relevant = _judged(dataset, Path(spec.relevant_pairs), split, reverse=reverse)
+        relevant, junk = _judged(dataset, spec, split, reverse=reverse)
     else:
         cells = dataset.values(spec.relevant or "")
         relevant = Sets.from_labels(list(cells[split.query]), list(cells[split.gallery]))
-    junk = Sets.empty(len(split.query))
     if spec.split == "leave-one-out":
         own = np.arange(len(split.query))
-        junk = Sets(own, np.arange(len(own) + 1), own)
-    if spec.junk_same is not None:
+        junk = _union(junk, Sets(own, np.arange(len(own) + 1), own), n_gallery)
+    if spec.junk_same:
         same = dataset.values(spec.junk_same)
         alike = Sets.from_labels(list(same[split.query]), list(same[split.gallery]))
         junk = _union(junk, _intersection(relevant, alike, n_gallery), n_gallery)
     return Relevance(relevant, junk, n_gallery)
+
+
+def as_the_data_prescribe(dataset: Dataset, spec: Spec) -> Spec:
+    """Fill what this form of data brings with it, where the user chose neither that nor its rival."""
+    for name, value in dataset.defaults.items():
+        if all(getattr(spec, rival) is None for rival in (name, *RIVALS.get(name, ()))):
+            spec = spec.replace(**{name: value})
+    if spec.relevant_pairs is not None and spec.relevant_pairs.lower().endswith(".json") and spec.protocol is None:
+        spec = spec.replace(protocol=DEFAULT_PROTOCOL)
+    return spec
+
+
+JUNK_WORDS = frozenset({"1", "yes", "true", "junk"})
+
+RIVALS = {"relevant_pairs": ("relevant",), "scores": ("embeddings", "encoder", "query_images", "corrupt")}
+"""A default of the data → the choices of the user that keep it out."""
 
 
 def _test_rows(dataset: Dataset) -> Filter:
@@ -194,34 +220,31 @@ def _words(conditions: Filter) -> str:
     return " and ".join(f"{column}={'|'.join(values)}" for column, values in conditions) or "every row"
 
 
-def _judged(dataset: Dataset, path: Path, split: Split, *, reverse: bool) -> Sets:
-    """Sets from a file of judgements: query_id, gallery_id, and optionally grade (above 0 is relevant)."""
-    table = read_table(path)
-    for column in ("query_id", "gallery_id"):
-        if column not in table:
-            raise DataError(f"{path.name} has no column {column}; judgements are query_id, gallery_id and grade")
-    known = set(dataset.ids)
-    at_query = {dataset.ids[row]: q for q, row in enumerate(split.query)}
-    at_gallery = {dataset.ids[row]: g for g, row in enumerate(split.gallery)}
-    asks, answers = ("gallery_id", "query_id") if reverse else ("query_id", "gallery_id")
-    grades = table["grade"] if "grade" in table else ["1"] * len(table)
+def _judged(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool) -> tuple[Sets, Sets]:
+    """Sets from a file of judgements: what is relevant (a grade above 0), and what the judges left out."""
+    path = Path(spec.relevant_pairs or "")
+    judged = read_judgements(path, spec.protocol)
+    row_of = {name: row for names in reversed(dataset.names) for row, name in enumerate(names)}
+    at_query = {row: q for q, row in enumerate(split.query)}
+    at_gallery = {row: g for g, row in enumerate(split.gallery)}
+    asks, answers = (judged.gallery, judged.query) if reverse else (judged.query, judged.gallery)
     pairs = []
-    for line, (query, gallery, grade) in enumerate(zip(table[asks], table[answers], grades, strict=True), 2):
-        for item in (query, gallery):
-            if item not in known:
-                raise DataError(f"{path.name} line {line}: {dataset.name} has no item {item!r}; check the ids")
-        if _grade(grade, path.name, line) > 0 and query in at_query and gallery in at_gallery:
-            pairs.append((at_query[query], at_gallery[gallery]))
-    both = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return Sets.from_pairs(both[:, 0], both[:, 1], len(split.query))
-
-
-def _grade(cell: str, name: str, line: int) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        shown = "empty" if cell == MISSING else repr(cell)
-        raise DataError(f"{name} line {line}: grade is {shown}; write a number, above 0 for relevant") from None
+    for asked, answer, grade, junk, place in zip(asks, answers, judged.grade, judged.junk, judged.place, strict=True):
+        for item in (asked, answer):
+            if item not in row_of:
+                raise DataError(f"{place}: {dataset.name} has no item {item!r}; check the ids")
+        q, g = at_query.get(row_of[asked]), at_gallery.get(row_of[answer])
+        if q is not None and g is not None:
+            pairs.append((q, g, grade > 0, junk))
+    if judged.query and not pairs and not spec.both:
+        raise DataError(
+            f"{path.name}: none of its {len(judged.query)} pairs has its query among the queries and its item in the "
+            "gallery; are the two columns swapped, or the sides?"
+        )
+    table = np.array(pairs, dtype=np.intp).reshape(-1, 4)
+    right, left_out = table[table[:, 2] > 0], table[table[:, 3] > 0]
+    n_query = len(split.query)
+    return Sets.from_pairs(right[:, 0], right[:, 1], n_query), Sets.from_pairs(left_out[:, 0], left_out[:, 1], n_query)
 
 
 def _keys(sets: Sets, n_gallery: int) -> IntArray:
@@ -247,6 +270,12 @@ def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance) -
     """What is to be known about one direction before its number is believed."""
     value = None if spec.relevant is None else dataset.values(spec.relevant)
     group = dataset.role("group")
-    found = audit.queries_without_relevant(dataset.ids, split, relevance, value)
+    found = []
+    junk = junk_rows(dataset)
+    if len(junk):
+        message = f"{len(junk)} rows are junk, as column {dataset.columns['junk']} says, and take no part"
+        found.append(audit.note("junk_rows", message, len(junk)))
+    found += audit.queries_without_relevant(dataset.ids, split, relevance, value)
     found += audit.own_picture_kept(dataset.ids, split, relevance)
+    found += audit.same_view(dataset.role("view"), split)
     return found + (audit.groups_lacking_a_side(group, split) if spec.split == "by-view" else [])

@@ -11,17 +11,20 @@ import numpy as np
 from . import audit, encoders, protocol, vectors
 from .audit import Finding
 from .corruption import corrupt, parse
-from .dataset import Dataset
+from .dataset import UNREADABLE, Dataset, picture_digests
+from .duplicates import row_digests, same_content
 from .errors import DataError
 from .images import Pictures
 from .relevance import IntArray
 from .spec import Spec
 from .splits import Split
-from .vectors import Array
+from .tables import MISSING
+from .vectors import Array, Embeddings
 
 
 def resolve(dataset: Dataset, spec: Spec) -> Spec:
     """Resolve the spec, the source of similarities included."""
+    spec = protocol.as_the_data_prescribe(dataset, spec)
     if spec.scores is None and spec.embeddings is None and spec.encoder is None:
         replaced = spec.query_images is not None or spec.corrupt is not None
         if dataset.pictures is not None and (replaced or not dataset.embeddings):
@@ -56,7 +59,7 @@ def side_vectors(
         return dataset.embeddings[spec.embeddings], dataset.embeddings[spec.embeddings], notes
     if spec.embeddings is not None:
         asked, answers, how = _given_vectors(dataset, spec, splits[0])
-        return asked, answers, [*notes, audit.note("matching", how)]
+        return asked, answers, [*notes, how]
     clean = _encode(dataset, spec, _pictures(dataset), splits[0].train) if encoded is None else encoded
     if spec.query_images is None and spec.corrupt is None:
         return clean, clean, notes
@@ -95,17 +98,75 @@ def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
     return pictures, rows
 
 
-def score_matrix(path: Path, split: Split) -> Array:
-    """The user's scores, from table order to the split's order."""
-    given = vectors.read_array(path)
+def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, list[Finding]]:
+    """Find the user's scores of this direction, and what is to be said about them.
+
+    Returns
+    -------
+    (n_query, n_gallery) array
+        In the split's order. With ids in the file, whatever it does not name was not retrieved (nan); without, its
+        shape must agree, rows and columns in table order.
+    list of Finding
+    """
+    given = vectors.read_scores(path)
     expected = (len(split.query), len(split.gallery))
-    if given.shape != expected:
-        raise DataError(
-            f"{path.name} has shape {given.shape}; expected {expected}: a row for each query and a column for each "
-            "gallery item, both in table order"
+    by_position = [ids is None for ids in (given.query_ids, given.gallery_ids)]
+    for place, (side, n) in enumerate(zip(("query", "gallery"), expected, strict=True)):
+        if by_position[place] and given.values.shape[place] != n:
+            raise DataError(
+                f"{path.name} has shape {given.values.shape}; expected {expected}: a row for each query and a column "
+                f"for each gallery item, both in table order, or with {side}_ids in the file (.npz or .csv)"
+            )
+    rows, found = _places(dataset, split.query, given.query_ids, f"{path.name}: query ids")
+    columns, more = _places(dataset, split.gallery, given.gallery_ids, f"{path.name}: gallery ids")
+    matrix = given.values[np.ix_(np.maximum(rows, 0), np.maximum(columns, 0))]
+    if (rows < 0).any() or (columns < 0).any():
+        matrix = matrix.astype(np.result_type(matrix, np.float32))
+        matrix[rows < 0], matrix[:, columns < 0] = np.nan, np.nan
+    found += more
+    if any(by_position):
+        found.append(Finding("matching", "warning", 0, f"{path.name}: scores were matched by position, in table order"))
+    without = (
+        np.isnan(matrix).all(axis=1) if matrix.dtype.kind == "f" and matrix.shape[1] else np.zeros(len(rows), bool)
+    )
+    if without.any():
+        n = int(without.sum())
+        message = (
+            f"{n} {'query' if n == 1 else 'queries'} without result, of {len(without)} in {split.name}: "
+            f"{path.name} retrieves nothing for them, and they count as missed"
         )
-    at_query, at_gallery = (np.argsort(np.argsort(side)) for side in (split.query, split.gallery))
-    return given[np.ix_(at_query, at_gallery)]
+        examples = tuple(map(str, dataset.ids[split.query[without]][: audit.N_EXAMPLES]))
+        found.append(Finding("without_result", "warning", n, message, examples))
+    return matrix, found
+
+
+def leave_out_bad_rows(
+    dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array, answers: Array
+) -> tuple[tuple[Split, ...], list[Finding]]:
+    """Take rows without a usable vector out of the splits, and say so.
+
+    Pictures that cannot be read are always left out; the user's vectors with nan or infinity only if the spec drops
+    them, else they are an error.
+    """
+    taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
+    bad = taken[np.isin(taken, np.union1d(vectors.bad_rows(asked), vectors.bad_rows(answers)))]
+    found: list[Finding] = []
+    if len(bad) and (spec.embeddings is None or spec.bad_rows == "drop"):
+        splits = protocol.directions(dataset, spec, drop=bad)
+        found.append(
+            _unreadable(dataset, bad, len(taken)) if spec.embeddings is None else _dropped(dataset, bad, taken)
+        )
+    for split in splits:
+        stop_at_bad_rows(dataset, split, asked, answers)
+    if spec.similarity == "cosine":
+        rows = np.setdiff1d(taken, bad)
+        zero = rows[np.union1d(vectors.zero_rows(asked[rows]), vectors.zero_rows(answers[rows]))]
+        if len(zero):
+            message = (
+                f"{len(zero)} of {len(rows)} vectors are zero: their cosine to everything is 0: {_named(dataset, zero)}"
+            )
+            found.append(Finding("zero_vectors", "warning", len(zero), message, _ids(dataset, zero)))
+    return tuple(splits), found
 
 
 def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Array) -> None:
@@ -113,11 +174,41 @@ def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Arra
     for side, rows in ((asked, split.query), (answers, split.gallery)):
         bad = rows[vectors.bad_rows(side[rows])]
         if len(bad):
-            shown = ", ".join(f"row {row + 1} (id {dataset.ids[row]!r})" for row in bad[:5])
+            overflows = side.dtype.itemsize < 8 and np.isinf(side[bad]).any()
+            limit = f" ({side.dtype} ends at {np.finfo(side.dtype).max:.5g}, so they may have overflowed)"
             raise DataError(
-                f"{len(bad)} vectors hold nan or infinity: {shown}; "
+                f"{len(bad)} vectors hold nan or infinity{limit if overflows else ''}: {_named(dataset, bad)}; "
                 "correct them, or leave them out with --bad-rows drop"
             )
+
+
+def same_pictures(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array | None) -> list[Finding]:
+    """Which items of different groups are one picture twice? Such a pair counts as an error, whatever is found.
+
+    Pictures are compared by their stored content, given vectors number by number; ``audit`` looks closer.
+    """
+    value = dataset.role("group") if spec.relevant is None else dataset.values(spec.relevant)
+    if value is None or spec.scores is not None:
+        return []
+    taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
+    if spec.embeddings is None and dataset.pictures is not None:
+        digests = picture_digests(dataset.pictures.select(taken))
+        pairs = same_content([None if one == UNREADABLE else one for one in digests])
+    elif asked is not None:
+        pairs = same_content(row_digests(asked[taken]))
+    else:
+        return []
+    first, second = taken[pairs.first], taken[pairs.second]
+    across = np.flatnonzero((value[first] != value[second]) & (value[first] != MISSING) & (value[second] != MISSING))
+    if not len(across):
+        return []
+    shown = tuple(f"{dataset.ids[first[i]]} = {dataset.ids[second[i]]}" for i in across[: audit.N_EXAMPLES])
+    name = spec.relevant or dataset.columns["group"]
+    message = (
+        f"{len(across)} pairs of items are exactly the same under another {name}: {'; '.join(shown)}; "
+        "finding the copy counts as an error"
+    )
+    return [Finding("same_across_groups", "warning", len(across), message, shown)]
 
 
 def is_fitted(encoder: str | None) -> bool:
@@ -132,57 +223,135 @@ def _pictures(dataset: Dataset) -> Pictures:
 
 
 def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -> Array:
+    """Encode the pictures; those that cannot be read get a row of nan, and nobody learns from them."""
+    clean = _pictures(dataset)
+    try:
+        return _encode_readable(dataset, spec, pictures, clean, train)
+    except DataError:
+        whole = np.setdiff1d(np.arange(len(clean)), list(clean.problems()))
+        problems = pictures.problems()
+        good = np.setdiff1d(np.arange(len(pictures)), list(problems))
+        if len(good) == len(pictures) and len(whole) == len(clean):
+            raise
+        if not len(good):
+            raise DataError(f"none of the {len(pictures)} pictures can be read; the first: {problems[0]}") from None
+    readable_train = train[np.isin(train, whole)]
+    made = _encode_readable(dataset, spec, pictures.select(good), clean.select(whole), readable_train)
+    encoded = np.full((len(pictures), made.shape[1]), np.nan, made.dtype)
+    encoded[good] = made
+    return encoded
+
+
+def _encode_readable(dataset: Dataset, spec: Spec, pictures: Pictures, like: Pictures, train: IntArray) -> Array:
     name = spec.encoder or "raw"
     encoder = encoders.import_encoder(name) if ":" in name else name
     if not is_fitted(spec.encoder):
-        return encoders.encode(pictures, encoder, like=_pictures(dataset))
+        return encoders.encode(pictures, encoder, like=like)
     label = dataset.role("label")
     labels = dataset.values(spec.relevant or "") if label is None else label
-    clean = _pictures(dataset)
-    return encoders.encode(pictures, encoder, train=clean.select(train), train_labels=list(labels[train]), like=clean)
+    seen = _pictures(dataset).select(train)
+    return encoders.encode(pictures, encoder, train=seen, train_labels=list(labels[train]), like=like)
 
 
-def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, Array, str]:
+def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, Array, Finding]:
     """The user's files of vectors, put in the table's order, and how that was done."""
-    path = Path(spec.embeddings or "")
-    given = vectors.read_embeddings(path)
-    selected = protocol.select_rows(dataset, spec.where or ())
+    given = _read_vectors(Path(spec.embeddings or ""), spec.ids)
     if spec.gallery_embeddings is not None:
-        return _two_files(dataset, given, vectors.read_embeddings(Path(spec.gallery_embeddings)), split)
-    if spec.ids is not None:
-        ids = vectors.read_ids(Path(spec.ids))
-        if len(ids) != len(given):
-            raise DataError(f"{Path(spec.ids).name} has {len(ids)} ids, {path.name} {len(given)} rows; they must agree")
-        wanted = list(dataset.ids[selected])
-        rows, source = selected, given[vectors.rows_by_id(wanted, ids, Path(spec.ids).name)]
-        how = f"{path.name}: {len(rows)} rows matched by id"
-    elif len(given) == len(dataset):
-        return given, given, f"{path.name}: {len(given)} rows matched to the table by position"
-    elif len(given) == len(selected):
-        rows, source = selected, given
-        how = f"{path.name}: {len(given)} rows matched by position to the selected rows, in table order"
-    else:
+        return _two_files(dataset, spec, given, split)
+    name, n = Path(spec.embeddings or "").name, len(given.values)
+    selected = protocol.select_rows(dataset, spec.where or ())
+    rows, whose = np.arange(len(dataset)), "to the table by position"
+    if given.ids is not None:
+        # Rows that take no part need no vector.
+        known = set(given.ids)
+        rows = rows if any(known.issuperset(names) for names in dataset.names) else selected
+    elif n == len(selected) != len(dataset):
+        rows, whose = selected, "by position to the selected rows, in table order"
+    elif n != len(dataset):
         raise DataError(
-            f"{path.name} has {len(given)} rows, the table has {len(dataset)} ({len(selected)} selected); "
+            f"{name} has {n} rows, the table has {len(dataset)} ({len(selected)} selected); "
             "make the counts agree, or give the rows' ids with --ids"
         )
-    whole = np.zeros((len(dataset), given.shape[1]), given.dtype)
-    whole[rows] = source
-    return whole, whole, how
+    called = [list(names[rows]) for names in dataset.names]
+    at, how, by_id = vectors.match_rows(given, len(rows), called, name, whose=whose)
+    whole = np.zeros((len(dataset), given.values.shape[1]), given.values.dtype)
+    whole[rows] = given.values[at]
+    return whole, whole, Finding("matching", "note" if by_id else "warning", len(rows), how)
 
 
-def _two_files(dataset: Dataset, query: Array, gallery: Array, split: Split) -> tuple[Array, Array, str]:
+def _read_vectors(path: Path, ids: str | None = None) -> Embeddings:
+    """Read a file of vectors, with the ids of its own or of a file beside it."""
+    given = vectors.read_embeddings(path)
+    if ids is None:
+        return given
+    names = vectors.read_ids(Path(ids))
+    if len(names) != len(given.values):
+        raise DataError(f"{Path(ids).name} has {len(names)} ids, {path.name} {len(given.values)} rows; they must agree")
+    return Embeddings(given.values, names)
+
+
+def _two_files(dataset: Dataset, spec: Spec, query: Embeddings, split: Split) -> tuple[Array, Array, Finding]:
     """Vectors of the two sides stored apart; in the other direction each side keeps its own."""
-    query_rows, gallery_rows = np.sort(split.query), np.sort(split.gallery)
-    for name, rows, side in (("query", query_rows, query), ("gallery", gallery_rows, gallery)):
-        if len(side) != len(rows):
-            raise DataError(f"{len(side)} {name} embeddings but {len(rows)} {name} rows; they must agree")
-    if query.shape[1] != gallery.shape[1]:
+    gallery = _read_vectors(Path(spec.gallery_embeddings or ""))
+    sides = []
+    for name, rows, side in (("query", np.sort(split.query), query), ("gallery", np.sort(split.gallery), gallery)):
+        if side.ids is None and len(side.values) != len(rows):
+            raise DataError(f"{len(side.values)} {name} embeddings but {len(rows)} {name} rows; they must agree")
+        names = [list(called[rows]) for called in dataset.names]
+        at, how, by_id = vectors.match_rows(side, len(rows), names, f"{name} embeddings")
+        sides.append((rows, side.values[at], how, by_id))
+    (query_rows, asks, how, by_id), (gallery_rows, replies, how_gallery, gallery_by_id) = sides
+    if asks.shape[1] != replies.shape[1]:
         raise DataError(
-            f"query embeddings have {query.shape[1]} dimensions, gallery embeddings {gallery.shape[1]}; they must agree"
+            f"query embeddings have {asks.shape[1]} dimensions, gallery embeddings {replies.shape[1]}; they must agree"
         )
-    asked = np.zeros((len(dataset), query.shape[1]), np.result_type(query, gallery))
+    asked = np.zeros((len(dataset), asks.shape[1]), np.result_type(asks, replies))
     answers = asked.copy()
-    asked[gallery_rows], asked[query_rows] = gallery, query
-    answers[query_rows], answers[gallery_rows] = query, gallery
-    return asked, answers, "query and gallery embeddings were matched to their rows by position, in table order"
+    asked[gallery_rows], asked[query_rows] = replies, asks
+    answers[query_rows], answers[gallery_rows] = asks, replies
+    severity = "note" if by_id and gallery_by_id else "warning"
+    return asked, answers, Finding("matching", severity, len(dataset), f"{how}; {how_gallery}")
+
+
+def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) -> tuple[IntArray, list[Finding]]:
+    """Where in the file does each row of one side stand? −1: nowhere. Without ids: in table order."""
+    if ids is None:
+        return np.argsort(np.argsort(rows)), []
+    vectors.check_unique(ids, name)
+    place = {item: i for i, item in enumerate(ids)}
+    best = max(
+        ([place.get(item, -1) for item in names[rows]] for names in dataset.names),
+        key=lambda at: sum(i >= 0 for i in at),
+    )
+    at = np.array(best, dtype=np.intp)
+    if len(at) and (at < 0).all():
+        raise DataError(f"{name}: none is an id of {dataset.name}, such as {dataset.ids[rows[0]]!r}; check the ids")
+    unused = len(ids) - int((at >= 0).sum())
+    message = f"{name}: {unused} of {len(ids)} are not asked for here, and were passed over"
+    return at, [audit.note("unused_ids", message, unused)] if unused else []
+
+
+def _unreadable(dataset: Dataset, rows: IntArray, n: int) -> Finding:
+    """Pictures without a vector: file by file, and why."""
+    first = rows[: audit.N_EXAMPLES]
+    problems = _pictures(dataset).select(first).problems()
+    shown = [f"row {row + 1} (id {dataset.ids[row]!r}): {problems.get(i, 'no vector')}" for i, row in enumerate(first)]
+    more = f"; and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    message = f"{len(rows)} of {n} pictures cannot be read and take no part: {'; '.join(shown)}{more}"
+    return Finding("unreadable_pictures", "warning", len(rows), message, _ids(dataset, rows))
+
+
+def _dropped(dataset: Dataset, rows: IntArray, taken: IntArray) -> Finding:
+    message = (
+        f"{len(rows)} of {len(taken)} rows were dropped, their vectors hold nan or infinity: {_named(dataset, rows)}"
+    )
+    return Finding("bad_rows", "warning", len(rows), message, _ids(dataset, rows))
+
+
+def _named(dataset: Dataset, rows: IntArray) -> str:
+    shown = ", ".join(f"row {row + 1} (id {dataset.ids[row]!r})" for row in rows[: audit.N_EXAMPLES])
+    return shown + (f" and {len(rows) - audit.N_EXAMPLES} more" if len(rows) > audit.N_EXAMPLES else "")
+
+
+def _ids(dataset: Dataset, rows: IntArray) -> tuple[str, ...]:
+    return tuple(map(str, dataset.ids[rows[: audit.N_EXAMPLES]]))

@@ -51,7 +51,9 @@ class Spec:
     relevant : str, optional
         Column whose equal values are relevant to each other.
     relevant_pairs : str, optional
-        File of judgements: query_id, gallery_id, grade.
+        File of judgements: query_id, gallery_id, grade; TREC qrels; ROxford's ground truth.
+    protocol : str, optional
+        ``easy``, ``medium`` or ``hard``, for ROxford's ground truth.
     junk_same : str, optional
         Relevant items with the same value in this column are junk.
     embeddings, gallery_embeddings, ids, scores : str, optional
@@ -84,6 +86,7 @@ class Spec:
     train: str | None = None
     relevant: str | None = None
     relevant_pairs: str | None = None
+    protocol: str | None = None
     junk_same: str | None = None
     embeddings: str | None = None
     gallery_embeddings: str | None = None

@@ -6,8 +6,11 @@ Ids, groups and labels are names, not numbers: ``0001`` stays ``0001``, ``NA`` i
 from __future__ import annotations
 
 import csv
+import io
+import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +18,24 @@ import pandas as pd
 from .errors import DataError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
 MISSING = ""
+
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("id", "image_id", "item_id", "sample_id", "uid"),
+    "path": ("path", "filepath", "file_path", "image_path", "filename", "file_name", "file"),
+    "group": (
+        *("scene_id", "group_id", "group", "identity", "pid", "person_id"),
+        *("product_id", "product", "instance_id", "landmark_id", "place_id"),
+    ),
+    "view": ("view_id", "view"),
+    "split": ("split", "subset", "partition"),
+    "label": ("label", "class", "class_name", "orientation", "class_id", "category"),
+    "camera": ("camera_id", "camera", "camid", "cam"),
+    "side": ("role", "side", "is_query", "evaluation_status"),
+    "junk": ("junk", "is_junk"),
+}
+"""Role → conventional names of the column that plays it; the first that is there is taken."""
 
 
 def read_table(path: Path, *, encoding: str = "utf-8") -> pd.DataFrame:
@@ -38,51 +58,133 @@ def read_table(path: Path, *, encoding: str = "utf-8") -> pd.DataFrame:
     DataError
         The file is not text in that encoding, is empty, repeats a header name, or a row has too few or too many cells.
     """
-    text = _read_text(path, encoding)
-    lines = text.splitlines()
-    if not lines or not lines[0].strip():
-        raise DataError(f"{path.name} is empty; it needs a header line and a row for each picture")
-    delimiter = _delimiter(lines[0])
+    return parse_table(read_text(path, encoding), path.name)
+
+
+def parse_table(text: str, name: str) -> pd.DataFrame:
+    """Read a table out of text, as ``read_table`` does out of a file; ``name`` is what messages call it."""
+    text, delimiter = _declared(text)
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
+    if not first:
+        raise DataError(f"{name} is empty; it needs a header line and a row for each picture")
+    delimiter = delimiter or _delimiter(first)
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    header: list[str] = []
     rows: list[list[str]] = []
     try:
-        header = [unicodedata.normalize("NFC", name.strip()) for name in next(reader)]
         for cells in reader:
-            if not any(cell.strip() for cell in cells):
+            if not cells:
+                continue
+            if not header:
+                header = [normal(cell.strip()) for cell in cells]
                 continue
             if len(cells) != len(header):
                 raise DataError(
-                    f"{path.name} line {reader.line_num}: {len(cells)} cells where the header has {len(header)}, "
+                    f"{name} line {reader.line_num}: {len(cells)} cells where the header has {len(header)}, "
                     f"separated by {DELIMITERS[delimiter]}; quote cells that contain the separator, or complete the row"
                 )
-            rows.append([unicodedata.normalize("NFC", cell) for cell in cells])
+            rows.append([normal(cell) for cell in cells])
     except csv.Error as error:
-        raise DataError(
-            f"{path.name} line {reader.line_num}: {error}; is this a text table with closed quotes?"
-        ) from error
-    _check_header(path, header)
+        raise DataError(f"{name} line {reader.line_num}: {error}; is this a text table with closed quotes?") from error
+    if header[0] == "" and len(header) > 1:
+        header[0] = "column 1"  # the nameless row numbers that pandas writes
+    _check_header(name, header)
     return pd.DataFrame(rows, columns=header, dtype="str")
 
 
-def _read_text(path: Path, encoding: str) -> str:
+def find_columns(table: pd.DataFrame, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Which column plays which role?
+
+    Raises
+    ------
+    DataError
+        A role is not known, or a column that the user named is not in the table.
+    """
+    found = {}
+    lower = {str(name).lower(): str(name) for name in reversed(table.columns)}
+    for role, names in COLUMN_NAMES.items():
+        match = next((lower[name] for name in names if name in lower), None)
+        if match is not None:
+            found[role] = match
+    for role, column in (given or {}).items():
+        if role not in COLUMN_NAMES:
+            raise DataError(f"--column {role}=…: no such role; the roles are {', '.join(COLUMN_NAMES)}")
+        if column not in table:
+            raise DataError(f"--column {role}={column}: there is no such column; there are {', '.join(table.columns)}")
+        found[role] = column
+    return found
+
+
+def item_ids(table: pd.DataFrame, columns: Mapping[str, str]) -> list[str]:
+    """What each row is called: the id column, else the path, else the lab's index, else the row number."""
+    for name in (columns.get("id"), columns.get("path"), "index"):
+        if name is not None and name in table:
+            return list(table[name])
+    return [str(row) for row in range(len(table))]
+
+
+def number(cell: str) -> float:
+    """Read a number as people write it, with a decimal point or a decimal comma; ``ValueError`` for anything else.
+
+    Examples
+    --------
+    >>> number("1.5"), number("1,5"), number("-2e3")
+    (1.5, 1.5, -2000.0)
+    """
+    plain = cell.strip()
+    if plain.count(",") == 1 and "." not in plain:
+        plain = plain.replace(",", ".")
+    if "_" in plain:
+        raise ValueError(cell)
+    return float(plain)
+
+
+def normal(cell: str) -> str:
+    """Text in Unicode normal form C: a name is one name, whichever way its accents are stored."""
+    return cell if cell.isascii() else unicodedata.normalize("NFC", cell)
+
+
+def some(items: Iterable[object], n: int = 5) -> str:
+    """Spell the first few items for a message, and how many more there are."""
+    every = list(items)
+    shown = ", ".join(repr(str(item)) for item in every[:n])
+    return shown + (f" and {len(every) - n} more" if len(every) > n else "")
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Read a whole text file, without its byte-order mark; ``DataError`` names line and byte of what is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror}; check that the file exists") from error
     try:
-        text = data.decode("utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding)
-    except LookupError as error:
-        raise DataError(f"encoding {encoding!r} is not known; use a name such as utf-8, cp1250 or latin-1") from error
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
+        text = data.decode(_codec(data, encoding))
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        line = data[:start].count(b"\n") + 1
         raise DataError(
-            f"{path.name} line {line}: byte 0x{data[error.start]:02x} is not {encoding}; save the file as UTF-8, "
-            "or name its encoding, for example --encoding cp1250"
+            f"{path.name} line {line}: byte 0x{data[start : start + 1].hex()} is not {encoding}; "
+            "save the file as UTF-8, or name its encoding, for example --encoding cp1250"
         ) from error
+    except (LookupError, ValueError) as error:
+        raise DataError(f"encoding {encoding!r} is not known; use a name such as utf-8, cp1250 or latin-1") from error
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes, so it is not a text table in {encoding}")
     return text
+
+
+def _codec(data: bytes, encoding: str) -> str:
+    """UTF-8 with or without its mark; UTF-16 where its mark says so (Excel's "Unicode text"); else as named."""
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        return encoding
+    return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def _declared(text: str) -> tuple[str, str]:
+    """Take off Excel's first line ``sep=;``, which names the separator."""
+    line = re.match(r'"?sep=(.)"?\r?\n', text)
+    return (text[line.end() :], line[1]) if line and line[1] in DELIMITERS else (text, "")
 
 
 def _delimiter(header: str) -> str:
@@ -92,9 +194,9 @@ def _delimiter(header: str) -> str:
     return counts.most_common(1)[0][0]
 
 
-def _check_header(path: Path, header: list[str]) -> None:
-    repeated = [name for name, n in Counter(header).items() if n > 1 and name]
+def _check_header(name: str, header: list[str]) -> None:
+    repeated = [cell for cell, n in Counter(header).items() if n > 1 and cell]
     if repeated:
-        raise DataError(f"{path.name}: the header names {', '.join(map(repr, repeated))} more than once; rename one")
+        raise DataError(f"{name}: the header names {', '.join(map(repr, repeated))} more than once; rename one")
     if "" in header:
-        raise DataError(f"{path.name}: header cell {header.index('') + 1} is empty; every column needs a name")
+        raise DataError(f"{name}: header cell {header.index('') + 1} is empty; every column needs a name")

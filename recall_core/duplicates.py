@@ -1,0 +1,315 @@
+"""Pairs of items that are one picture twice, items that are near everything, labels that the neighbours contradict.
+
+Always pairs with a score, never clusters: that a is like b, and b like c, says nothing about a and c.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+from .images import Picture, Pictures, as_rgb, resize
+from .ranking import rank
+from .relevance import IntArray, Relevance, Sets
+from .similarity import FloatArray, exact_block, prepare
+from .tables import MISSING
+from .vectors import bad_rows, zero_rows
+
+COSINE = 0.95
+"""Vectors whose cosine reaches this are near-duplicates, unless the user says otherwise."""
+
+DISTANCE = 4
+"""Perceptual hashes that differ in at most so many of their 64 bits are near-duplicates."""
+
+DEPTH = 32
+N_HUB = 10
+HUB_TIMES = 5
+N_LABEL = 5
+MAX_PAIRS = 100_000
+MAX_COPIES = 200
+FLAT = 2 / 255
+
+Digests = Sequence[bytes | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of rows, and how alike they are.
+
+    Parameters
+    ----------
+    first, second : (n_pair,) intp
+        Rows, the first before the second.
+    score : (n_pair,) float64
+        1 is the same.
+    cut : bool
+        Are there more pairs than ``MAX_PAIRS``, so that the rest is not listed?
+    """
+
+    first: IntArray
+    second: IntArray
+    score: FloatArray
+    cut: bool = False
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What a look at every picture has shown.
+
+    Parameters
+    ----------
+    digest : list of bytes or None
+        SHA-256 of shape and pixels as decoded; None where the picture cannot be read.
+    hash : (n,) uint64
+        Perceptual hash: the signs of the 63 lowest frequencies of the grey picture, against their median.
+    has_hash : (n,) bool
+        False where the picture cannot be read, or is too even for a hash to mean anything.
+    flat : (n,) bool
+        One colour all over.
+    problems : dict of position to message
+    """
+
+    digest: list[bytes | None]
+    hash: NDArray[np.uint64]
+    has_hash: NDArray[np.bool_]
+    flat: NDArray[np.bool_]
+    problems: dict[int, str]
+
+
+def look(pictures: Pictures, progress: Callable[[int, int], object] | None = None) -> Looks:
+    """What does a look at every picture show? Each is decoded once; ``progress`` is called with (done, in all)."""
+    n = len(pictures)
+    digest: list[bytes | None] = [None] * n
+    code, has_hash, flat = np.zeros(n, np.uint64), np.zeros(n, bool), np.zeros(n, bool)
+    problems: dict[int, str] = {}
+    for i in range(n):
+        try:
+            picture = pictures[i]
+        except DataError as problem:
+            problems[i] = str(problem)
+            continue
+        rgb = np.ascontiguousarray(as_rgb(picture))
+        digest[i] = hashlib.sha256(repr(rgb.shape).encode() + rgb.tobytes()).digest()
+        flat[i] = bool(np.ptp(rgb, axis=(0, 1)).max() <= FLAT)
+        code[i], has_hash[i] = perceptual_hash(picture)
+        if progress is not None and (i % 64 == 63 or i == n - 1):
+            progress(i + 1, n)
+    return Looks(digest, code, has_hash, flat, problems)
+
+
+def perceptual_hash(picture: Picture) -> tuple[np.uint64, bool]:
+    """Which low frequencies does the picture have more of than the median?
+
+    Returns
+    -------
+    hash : uint64
+        Of the 8×8 lowest frequencies of the 32×32 grey picture (discrete cosine transform), without the mean.
+    means_something : bool
+        False for an even picture, whose frequencies are noise.
+    """
+    from scipy.fft import dctn
+
+    small = resize(as_rgb(picture).mean(axis=2, dtype=np.float32), 32, 32)
+    low = dctn(small.astype(np.float64), norm="ortho")[:8, :8].ravel()[1:]
+    bits = low > np.median(low)
+    code = np.uint64(int("".join("01"[int(bit)] for bit in bits), 2))
+    return code, bool(np.abs(low).max() > 32 * FLAT)
+
+
+def same_content(digests: Digests) -> Pairs:
+    """Which items have equal digests? None equals nothing.
+
+    Of more than ``MAX_COPIES`` equal items, each is paired with the first alone.
+    """
+    rows: dict[bytes, list[int]] = {}
+    for row, digest in enumerate(digests):
+        if digest is not None:
+            rows.setdefault(digest, []).append(row)
+    pairs: list[tuple[int, int]] = []
+    for same in rows.values():
+        if len(same) > MAX_COPIES:
+            pairs += [(same[0], other) for other in same[1:]]
+        else:
+            pairs += [(a, b) for i, a in enumerate(same) for b in same[i + 1 :]]
+    table = np.array(pairs[:MAX_PAIRS], dtype=np.intp).reshape(-1, 2)
+    return Pairs(table[:, 0], table[:, 1], np.ones(len(table)), len(pairs) > MAX_PAIRS)
+
+
+def row_digests(vectors: NDArray[np.generic]) -> list[bytes | None]:
+    """(n,) digests of the rows, for ``same_content``; a row of zeros, or with nan, equals nothing."""
+    plain = np.ascontiguousarray(vectors, dtype=np.float64) + 0.0  # no negative zero
+    left_out = {*bad_rows(plain).tolist(), *zero_rows(plain).tolist()}
+    return [None if i in left_out else hashlib.sha256(row.tobytes()).digest() for i, row in enumerate(plain)]
+
+
+def neighbours(
+    vectors: NDArray[np.generic], *, depth: int = DEPTH, progress: Callable[[int, int], object] | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Which items are nearest to each item, by cosine, itself left out? One exact pass.
+
+    Returns
+    -------
+    position, similarity : (n, depth) intp, float64
+        Descending, ties by position; −1 and nan where there are fewer items.
+    """
+    n = len(vectors)
+    own = np.arange(n)
+    relevance = Relevance(Sets.empty(n), Sets(own, np.arange(n + 1), own), n)
+    ranked = rank(vectors, vectors, relevance, top=depth, progress=progress)
+    return ranked.top_position, ranked.top_similarity
+
+
+def near_pairs(
+    vectors: NDArray[np.generic],
+    position: IntArray,
+    similarity: FloatArray,
+    *,
+    threshold: float = COSINE,
+    skip: NDArray[np.bool_] | None = None,
+) -> Pairs:
+    """Which pairs have a cosine of at least ``threshold``?
+
+    Parameters
+    ----------
+    position, similarity : (n, depth)
+        From ``neighbours``. Where the last neighbour still reaches the threshold, the whole row is compared.
+    skip : (n,) bool, optional
+        Rows that are nobody's duplicate: flat pictures, zero vectors.
+    """
+    if not 0 < threshold <= 1:
+        raise DataError(f"--threshold {threshold:g}: a cosine between 0 and 1 says from where on vectors are alike")
+    n, depth = position.shape
+    left_out = np.zeros(n, bool) if skip is None else skip.copy()
+    left_out[zero_rows(vectors)] = True
+    reaches = (position >= 0) & (similarity >= threshold)
+    row, place = np.nonzero(reaches)
+    parts = [(row, position[row, place], similarity[row, place])]
+    flooded = np.flatnonzero(reaches[:, -1] & ~left_out) if depth and depth < n - 1 else np.zeros(0, np.intp)
+    prepared = prepare(vectors) if len(flooded) else None
+    found = 0
+    for start in range(0, len(flooded), 64):
+        if prepared is None or found > MAX_PAIRS:
+            break
+        rows = flooded[start : start + 64]
+        block = exact_block(prepared.take(rows), prepared)
+        at, other = np.divmod(np.flatnonzero(block >= threshold), n)
+        parts.append((rows[at], other, block[at, other]))
+        found += len(at)
+    first = np.concatenate([np.minimum(a, b) for a, b, _ in parts])
+    second = np.concatenate([np.maximum(a, b) for a, b, _ in parts])
+    score = np.concatenate([score for _, _, score in parts])
+    keep = (first < second) & ~left_out[first] & ~left_out[second]
+    _, unique = np.unique(first[keep] * max(n, 1) + second[keep], return_index=True)
+    return _best(first[keep][unique], second[keep][unique], score[keep][unique])
+
+
+def hash_pairs(looks: Looks, *, distance: int = DISTANCE) -> Pairs:
+    """Which pictures have perceptual hashes that differ in at most ``distance`` of 64 bits? Flat ones take no part."""
+    if not 0 <= distance < 32:
+        raise DataError(f"--distance {distance}: hashes have 64 bits; 0 to 31 of them may differ")
+    rows = np.flatnonzero(looks.has_hash & ~looks.flat)
+    code = looks.hash[rows]
+    parts: list[tuple[IntArray, IntArray, IntArray]] = []
+    found = 0
+    for start in range(0, len(rows), 256):
+        differing = np.bitwise_count(code[start : start + 256, None] ^ code[None, start:])
+        at, other = np.divmod(np.flatnonzero(differing <= distance), differing.shape[1])
+        after = other > at
+        at, other = at[after], other[after]
+        parts.append((rows[start + at], rows[start + other], differing[at, other].astype(np.intp)))
+        found += len(at)
+        if found > 10 * MAX_PAIRS:
+            break
+    if not parts:
+        return Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+    first, second, bits = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _best(first, second, 1 - bits / 64)
+
+
+def hub_counts(position: IntArray) -> IntArray:
+    """(n,) in how many of the others' first ``N_HUB`` places does each item stand? The fair share is ``N_HUB``."""
+    first = position[:, :N_HUB]
+    return np.bincount(first[first >= 0], minlength=len(position))
+
+
+def hubs(position: IntArray) -> IntArray:
+    """Rows that stand among the nearest of at least ``HUB_TIMES`` times their fair share of items, most first."""
+    counts = hub_counts(position)
+    share = min(N_HUB, max(len(position) - 1, 0))
+    found = np.flatnonzero(counts >= max(HUB_TIMES * share, 1))
+    return found[np.argsort(-counts[found], kind="stable")]
+
+
+def contradicted(
+    position: IntArray, similarity: FloatArray, label: NDArray[np.object_]
+) -> tuple[IntArray, list[str], FloatArray]:
+    """Which items have neighbours that agree on another label?
+
+    All of an item's first ``N_LABEL`` neighbours but one at most carry the same other label, and none its own.
+
+    Returns
+    -------
+    row : (n_found,) intp
+        Most similar neighbours first.
+    other : list of n_found text
+        The label that the neighbours agree on.
+    score : (n_found,) float64
+        Mean cosine to those neighbours.
+    """
+    rows, others, scores = [], [], []
+    for row in range(len(position)):
+        near = position[row, :N_LABEL]
+        if label[row] == MISSING or len(near) < N_LABEL or near.min() < 0:
+            continue
+        names = [str(label[i]) for i in near]
+        top = max(set(names), key=names.count)
+        if top not in (MISSING, label[row]) and label[row] not in names and names.count(top) >= N_LABEL - 1:
+            rows.append(row)
+            others.append(top)
+            scores.append(float(similarity[row, :N_LABEL].mean()))
+    order = np.argsort(-np.array(scores), kind="stable").astype(np.intp)
+    return np.array(rows, dtype=np.intp)[order], [others[i] for i in order], np.array(scores)[order]
+
+
+def other_numbering(query: Sequence[str], gallery: Sequence[str], nearest: Sequence[str]) -> dict[str, str]:
+    """Do both sides number their classes, each in its own way?
+
+    Parameters
+    ----------
+    query, gallery : labels of the queries and of the gallery items
+    nearest : (n_query,) label of each query's nearest gallery item
+
+    Returns
+    -------
+    dict of query label to the gallery label that most of its queries find
+        Only if all labels are whole numbers, and most classes of at least two queries agree on another number than
+        their own; else empty.
+    """
+    if not all(cell.isascii() and cell.isdigit() for cell in {*query, *gallery} - {MISSING}):
+        return {}
+    found: dict[str, list[str]] = {}
+    for own, other in zip(query, nearest, strict=True):
+        found.setdefault(own, []).append(other)
+    agreed = {}
+    for own, others in found.items():
+        top = max(set(others), key=others.count)
+        if own != MISSING and len(others) > 1 and others.count(top) > 0.6 * len(others):
+            agreed[own] = top
+    elsewhere = {own: top for own, top in agreed.items() if own != top}
+    enough = len(elsewhere) >= 3 and len(elsewhere) > len(agreed) / 2 and len(set(elsewhere.values())) > 2
+    return elsewhere if enough else {}
+
+
+def _best(first: IntArray, second: IntArray, score: FloatArray) -> Pairs:
+    """The pairs, most alike first, at most ``MAX_PAIRS``."""
+    order = np.lexsort((second, first, -score))
+    kept = order[:MAX_PAIRS]
+    return Pairs(first[kept], second[kept], score[kept], len(order) > MAX_PAIRS)
