@@ -47,7 +47,7 @@ class TieGroups:
         """The groups of a ranking; items that were not retrieved stand in none."""
         n_pair = len(ranking.rank)
         before = np.arange(n_pair) - np.repeat(ranking.indptr[:-1], ranking.n_relevant)
-        opens = (before == 0) | (np.diff(ranking.above, prepend=-2) != 0)
+        opens = (before == 0) | (np.diff(ranking.above, prepend=0) != 0)
         first = np.flatnonzero(opens)
         relevant = np.diff(first, append=n_pair)
         retrieved = ranking.rank[first] > 0

@@ -195,6 +195,14 @@ def test_exact_distribution_is_that_of_all_resamples(per_query):
         assert found.quantile(q) == np.quantile(every, q, method="inverted_cdf")
 
 
+def test_exact_distribution_of_many_groups_is_the_binomial():
+    n, k = 60_000, 58_000
+    score = score_of([1] * k + [0] * (n - k), name="recall@1")
+    binomial = stats.binom(n, k / n)
+    expected = binomial.ppf(0.025) / n, binomial.ppf(0.975) / n
+    assert ends(bootstrap_interval(score, range(n))) == pytest.approx(expected, abs=1e-12)
+
+
 def test_resampling_agrees_with_the_exact_distribution():
     score, groups = two_directions(9, 10, 41)
     exact = bootstrap_interval(score, groups)
@@ -391,6 +399,10 @@ def test_sign_flip_of_hits_is_the_binomial_test_of_won_against_lost(won, lost):
     assert found.p_value == pytest.approx(exact, abs=1e-12 if won + lost <= 13 else 0.02)
     assert found.difference == pytest.approx((won - lost) / (won + lost + 20))
     assert (found.n_group, found.n_changed) == (won + lost + 20, won + lost)
+
+
+def test_sign_flip_by_chance_is_never_impossible():
+    assert paired_difference(*hits(400, 0, 0), range(400)).p_value == 1 / 10_001
 
 
 def test_sign_flip_flips_whole_groups():
