@@ -7,9 +7,10 @@ IEEE operation, a sum in one fixed order, or a float64 sum that is exact in any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +20,11 @@ from .errors import DataError
 FloatArray = NDArray[np.float64]
 AnyFloat = NDArray[np.floating]  # float32 or float64
 Parts = tuple[AnyFloat, ...]
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # map, or an executor's
 
 MAX_DIM = 16_000
 _LARGEST = 1e150  # squares and their sums stay finite in float64
-_ROWS, _PAIRS = 1024, 256  # temporaries of a few MiB
+_ROWS, _PAIRS = 128, 256  # temporaries that stay in the second-level cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ class Similarity:
     queries' side and the slack that certifies it, ``scale`` turns an exact similarity into the scale of that product.
     """
 
-    prepare: Callable[[AnyFloat], Parts]
+    prepare: Callable[[AnyFloat, Run], Parts]
     pairs: Callable[[Parts, Parts], FloatArray]
     block: Callable[[Parts, Parts], FloatArray]
     by_product: bool
@@ -100,7 +102,7 @@ class Similarity:
     scale: Callable[[FloatArray, Coarse], FloatArray]
 
 
-def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vectors") -> Vectors:
+def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vectors", run: Run = map) -> Vectors:
     """Check vectors once and bring them into the form in which they are compared.
 
     Parameters
@@ -111,6 +113,8 @@ def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vect
         A name in ``SIMILARITIES``.
     name : str
         What messages call the vectors.
+    run : callable
+        Like ``map``: an executor's ``map`` prepares many rows at the same time.
 
     Raises
     ------
@@ -122,11 +126,9 @@ def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vect
         raise DataError(f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}")
     values = _checked(vectors, name)
     if similarity != "cosine" and values.dtype == np.float64:
-        _refuse_rows(
-            values, name, lambda rows: np.abs(rows) > _LARGEST, f"values beyond {_LARGEST:g}", "scale them down"
-        )
+        _refuse_rows(values, name, _LARGEST, f"values beyond {_LARGEST:g}", "scale them down")
     try:
-        return Vectors(similarity, SIMILARITIES[similarity].prepare(values))
+        return Vectors(similarity, SIMILARITIES[similarity].prepare(values, run))
     except MemoryError as error:
         size = 8 * values.size / 2**30
         raise DataError(
@@ -161,7 +163,7 @@ def exact_block(query: Vectors, gallery: Vectors) -> FloatArray:
     """How alike is every query to every gallery item? (n_query, n_gallery) float64, the same values as the pairs'."""
     result = np.empty((len(query), len(gallery)))
     block = SIMILARITIES[query.similarity].block
-    for at in _slices(len(gallery), 2 * _ROWS):
+    for at in _slices(len(gallery), 2048):
         result[:, at] = block(query.parts, gallery.take(at).parts)
     return result
 
@@ -227,7 +229,7 @@ def two_sum_fold(values: FloatArray) -> FloatArray:
     return result
 
 
-def unit_parts(values: AnyFloat) -> Parts:
+def unit_parts(values: AnyFloat, run: Run = map) -> Parts:
     """Unit rows as a high and a low part, both float32, whose products sum exactly in float64.
 
     A row is divided by its largest magnitude first, so exact multiples of a row become identical and nothing
@@ -237,12 +239,22 @@ def unit_parts(values: AnyFloat) -> Parts:
     """
     high, low = np.empty(values.shape, np.float32), np.empty(values.shape, np.float32)
     grid = 2.0 ** _low_bits(values.shape[1])
-    for at in _slices(len(values), _ROWS):
+
+    def fill(at: slice) -> None:
         unit = values[at].astype(np.float64)
-        unit /= _nonzero(np.abs(unit).max(axis=1, keepdims=True, initial=0.0))
+        unit /= _nonzero(np.maximum(unit.max(axis=1, initial=0.0), -unit.min(axis=1, initial=0.0)))[:, None]
         unit /= _nonzero(np.sqrt(fold_sum(unit * unit)))[:, None]
-        high[at] = np.rint(unit * 2.0**26) * 2.0**-26
-        low[at] = np.rint((unit - high[at]) * grid) / grid
+        part = unit * 2.0**26
+        np.rint(part, out=part)
+        part *= 2.0**-26
+        high[at] = part
+        unit -= high[at]
+        unit *= grid
+        np.rint(unit, out=unit)
+        unit /= grid
+        low[at] = unit
+
+    list(run(fill, _slices(len(values), _ROWS)))
     return high, low
 
 
@@ -441,7 +453,7 @@ def _slices(n: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def _as_given(values: AnyFloat) -> Parts:
+def _as_given(values: AnyFloat, run: Run) -> Parts:
     return (values,)
 
 
@@ -458,15 +470,16 @@ def _checked(vectors: ArrayLike, name: str) -> AnyFloat:
         )
     exact32 = array.dtype in (np.dtype(np.float16), np.dtype(np.float32))
     values: AnyFloat = array.astype(np.float32 if exact32 else np.float64, copy=False)
-    _refuse_rows(values, name, lambda rows: ~np.isfinite(rows), "nan or infinity", "mend or drop them")
+    _refuse_rows(values, name, float(np.finfo(values.dtype).max), "nan or infinity", "mend or drop them")
     return values
 
 
-def _refuse_rows(
-    values: AnyFloat, name: str, wrong: Callable[[AnyFloat], NDArray[np.bool_]], what: str, remedy: str
-) -> None:
-    found = [at.start + np.flatnonzero(wrong(values[at]).any(axis=1)) for at in _slices(len(values), _ROWS)]
-    rows = np.concatenate([np.zeros(0, np.intp), *found])
+def _refuse_rows(values: AnyFloat, name: str, largest: float, what: str, remedy: str) -> None:
+    if not values.size:
+        return
+    # The largest and the smallest of a row show nan (it spreads) and infinity, several times faster than isfinite.
+    wrong = ~(np.maximum(values.max(axis=1), -values.min(axis=1)) <= largest)
+    rows = np.flatnonzero(wrong)
     if len(rows):
         shown = ", ".join(str(row) for row in rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
         raise DataError(f"{name} hold {what} in row{'s' * (len(rows) > 1)} {shown} (counted from 0); {remedy}")

@@ -15,25 +15,23 @@ are compared exactly. So the counts equal those of exact similarities, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .relevance import IntArray
-from .similarity import FloatArray, Vectors, coarse_query, exact_block, exact_pairs, scaled
+from .similarity import FloatArray, Run, Vectors, coarse_query, exact_block, exact_pairs, scaled
 
 Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 Counts = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 Best = tuple[IntArray, IntArray, IntArray, FloatArray]  # query, place in its list, gallery row, similarity
-Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
