@@ -97,7 +97,7 @@ def test_every_public_name_has_a_docstring() -> None:
 
 def test_the_table_of_column_roles_is_complete() -> None:
     section = README[README.index("| role | found as") :]
-    for role in recall_core.dataset.COLUMN_NAMES:
+    for role in recall_core.tables.COLUMN_NAMES:
         assert f"| {role} |" in section
 
 
