@@ -135,14 +135,11 @@ def recall(ranking: Ranking, k: int, *, no_relevant: NoRelevant = "miss") -> Sco
     ``item_recall_macro``.
     """
     k = checked_k(k)
-    if no_relevant not in get_args(NoRelevant):
-        raise ValueError(f"no_relevant must be one of {', '.join(get_args(NoRelevant))}, got {no_relevant!r}")
-    denominator = np.ones(ranking.n_query) if no_relevant == "miss" else _evaluable(ranking)
     return _score(
         f"recall@{k}",
         ranking,
         lambda rank: _first(ranking, rank) <= k,
-        denominator,
+        _counted(ranking, no_relevant),
         lambda groups: ties.expected_hit(groups, k),
     )
 
@@ -375,7 +372,7 @@ def recall_curve(ranking: Ranking, depth: int, *, no_relevant: NoRelevant = "mis
     """
     ks = np.arange(1, checked_k(depth) + 1)
     hit = _first(ranking, _retrieved_rank(ranking))[:, None] <= ks
-    return hit.astype(np.float64), recall(ranking, 1, no_relevant=no_relevant).denominator
+    return hit.astype(np.float64), _counted(ranking, no_relevant)
 
 
 def item_recall_curve(ranking: Ranking, depth: int) -> tuple[FloatArray, FloatArray]:
@@ -420,6 +417,13 @@ def _n_relevant(ranking: Ranking) -> FloatArray:
 
 def _evaluable(ranking: Ranking) -> FloatArray:
     return (ranking.n_relevant > 0).astype(np.float64)
+
+
+def _counted(ranking: Ranking, no_relevant: NoRelevant) -> FloatArray:
+    """(n_query,) 1 where the policy counts the query."""
+    if no_relevant not in get_args(NoRelevant):
+        raise ValueError(f"no_relevant must be one of {', '.join(get_args(NoRelevant))}, got {no_relevant!r}")
+    return np.ones(ranking.n_query) if no_relevant == "miss" else _evaluable(ranking)
 
 
 def _sum(ranking: Ranking, of_pair: NDArray) -> FloatArray:
