@@ -12,6 +12,8 @@ The modules, in the order in which data flows; imports run the same way:
 ``interchange``  judgements and ranked lists in other tools' forms: TREC, ROxford
 ``readers``      the forms in which people have their data, and one literal table of them
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
+``export``       a data set in our own folder form, which reads back the same
+``uploads``      what a visitor uploads: archives unpacked with care, then read like any folder
 ``encoders``     pictures → vectors
 ``relevance``    ``Relevance``: which gallery items are right for a query, and which are junk
 ``splits``       ``Split``: which rows ask, which answer, which train
@@ -28,7 +30,9 @@ The modules, in the order in which data flows; imports run the same way:
 ``protocol``     a spec's defaults filled; who asks whom, and what is right
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
-``leakage``      what leaks, and what it does to the number, over many seeds
+``draws``        a random half against the split that parts no group, over many seeds
+``training``     a fitted encoder that has seen images, or whole groups, over many seeds
+``leakage``      what leaks, and what it does to the number: the lesson's three experiments
 ``report``       an evaluation as text, JSON or CSV
 ``runs``         an evaluation saved to a folder, and opened again
 ``cli``          arguments to calls

@@ -18,7 +18,7 @@ from .errors import DataError
 from .images import Pictures
 from .readers import Place, read
 from .samples import SAMPLES
-from .tables import MISSING, SUFFIXES, find_columns, item_ids
+from .tables import MISSING, SUFFIXES, find_columns, item_ids, normal
 from .vectors import Array
 
 UNREADABLE = b"unreadable"
@@ -231,7 +231,7 @@ def picture_digests(pictures: Pictures) -> list[bytes]:
 
 def _as_text(values: Sequence[object]) -> list[str]:
     """Names as text; None and nan are missing."""
-    return [MISSING if value is None or value != value else str(value) for value in values]
+    return [MISSING if value is None or value != value else normal(str(value)) for value in values]
 
 
 def _source_digest(source: Path | bytes) -> bytes:

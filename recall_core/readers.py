@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .errors import DataError
 from .images import Pictures
 from .interchange import read_ground_truth, read_json
-from .tables import COLUMN_NAMES, MISSING, SUFFIXES, find_columns, item_ids, normal, read_table
+from .tables import COLUMN_NAMES, MISSING, SUFFIXES, find_columns, item_ids, normal, parse_table, read_table, read_text
 from .vectors import (
     EMBEDDING_FORMS,
     EMBEDDING_NAMES,
@@ -65,6 +65,8 @@ REIDENTIFICATION = re.compile(r"(?P<person>-1|\d+)_c(?P<camera>\d+)(?:s(?P<seque
 
 OWN_FORM = "dataset.json"
 OWN_VERSION = 1
+FILE_DEFAULTS = ("relevant_pairs", "scores")
+"""Defaults of the data that name files."""
 
 
 @dataclass(frozen=True)
@@ -171,33 +173,46 @@ def _own_form(place: Place) -> Reading:
     about = read_json(place.folder / OWN_FORM)
     if not isinstance(about, dict) or about.get("format") != OWN_VERSION:
         raise DataError(f"{OWN_FORM} is not of format {OWN_VERSION}; export the data set again with this version")
-    kinds = {"columns": dict, "notes": list, "defaults": dict, "embeddings": list, "name": str, "pictures": list | str}
-    for key, kind in kinds.items():
-        if not isinstance(about.get(key, kind() if isinstance(kind, type) else ""), kind):
-            raise DataError(f"{OWN_FORM}: {key} is {about[key]!r}; export the data set again")
-    table = read_table(place.folder / "metadata.csv")
-    pictures: Pictures | None = None
-    if about.get("pictures") == "images.npy":
-        pictures = Pictures.from_array(read_array(place.folder / "images.npy", mapped=True))
-    elif about.get("pictures"):
-        cells = [str(cell) for cell in about["pictures"]]
-        pictures = Pictures.from_files(
-            [_picture_file(place.folder, cell, row, OWN_FORM) for row, cell in enumerate(cells)]
+    for key, kind in OWN_KEYS.items():
+        if not isinstance(about.get(key), kind):
+            raise DataError(f"{OWN_FORM}: {key} is {about.get(key)!r}; export the data set again")
+    table = parse_table(read_text(place.folder / "metadata.csv"), "metadata.csv", keep_blank=True)
+    if len(about["header"]) != table.shape[1]:
+        raise DataError(
+            f"metadata.csv has {table.shape[1]} columns, {OWN_FORM} {len(about['header'])}; export it again"
         )
-    columns = {str(role): str(name) for role, name in about.get("columns", {}).items()}
-    vectors = {
-        str(name): place.folder / "embeddings" / f"{i}.npy" for i, name in enumerate(about.get("embeddings", []))
-    }
+    table.columns = pd.Index([str(name) for name in about["header"]])
+    given = {str(role): str(name) for role, name in about["columns"].items()} | dict(place.columns)
+    columns = {role: name for role, name in find_columns(table, given).items() if role in given}
+    pictures: Pictures | None = None
+    if about["pictures"] == "images.npy":
+        pictures = Pictures.from_array(read_array(place.folder / "images.npy", mapped=True))
+    elif about["pictures"]:
+        files = enumerate(map(str, about["pictures"]))
+        pictures = Pictures.from_files([_picture_file(place.folder, file, row, OWN_FORM) for row, file in files])
+    vectors = {str(name): place.folder / "embeddings" / f"{i}.npy" for i, name in enumerate(about["embeddings"])}
+    defaults = {str(name): str(value) for name, value in about["defaults"].items()}
+    for name in set(defaults) & set(FILE_DEFAULTS):
+        defaults[name] = str(_picture_file(place.folder, defaults[name], 0, OWN_FORM))
     return Reading(
-        table,
-        {role: name for role, name in find_columns(table, columns | dict(place.columns)).items() if role in columns}
-        | dict(place.columns),
-        pictures,
+        *(table, columns, pictures),
         {name: read_embeddings(file).values for name, file in vectors.items()},
-        tuple(map(str, about.get("notes", []))),
-        {str(name): str(value) for name, value in about.get("defaults", {}).items()},
-        str(about.get("name", "")),
+        tuple(map(str, about["notes"])),
+        defaults,
+        about["name"],
     )
+
+
+OWN_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "header": list,
+    "columns": dict,
+    "pictures": (list, str),
+    "embeddings": list,
+    "notes": list,
+    "defaults": dict,
+}
+"""What ``dataset.json`` holds, and of which kind."""
 
 
 def _lab_form(place: Place) -> Reading:

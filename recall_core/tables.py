@@ -61,8 +61,11 @@ def read_table(path: Path, *, encoding: str = "utf-8") -> pd.DataFrame:
     return parse_table(read_text(path, encoding), path.name)
 
 
-def parse_table(text: str, name: str) -> pd.DataFrame:
-    """Read a table out of text, as ``read_table`` does out of a file; ``name`` is what messages call it."""
+def parse_table(text: str, name: str, *, keep_blank: bool = False) -> pd.DataFrame:
+    """Read a table out of text, as ``read_table`` does out of a file; ``name`` is what messages call it.
+
+    Rows without a filled cell, as spreadsheets leave them at the end, are passed over unless ``keep_blank``.
+    """
     text, delimiter = _declared(text)
     first = next((line for line in io.StringIO(text) if line.strip()), "")
     if not first:

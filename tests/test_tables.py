@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_core.errors import DataError
-from recall_core.tables import read_table
+from recall_core.tables import find_columns, number, read_table
 
 
 def write(folder: Path, content: str | bytes) -> Path:
@@ -73,3 +73,42 @@ def test_an_unknown_encoding_and_a_missing_file_are_named(tmp_path: Path) -> Non
         read_table(write(tmp_path, "id\na\n"), encoding="klingon")
     with pytest.raises(DataError, match=r"gone.csv cannot be read"):
         read_table(tmp_path / "gone.csv")
+
+
+def test_only_real_line_ends_end_a_row(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, "id,note\ra,one\u2028two\x0bthree\x85\rb,x\r"))
+    assert table["note"].tolist() == ["one\u2028two\x0bthree\x85", "x"]
+
+
+def test_excels_line_that_names_the_separator_and_blank_lines_at_the_top_are_passed_over(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, "sep=;\r\nid;x,y\r\na;1,5\r\n")).to_dict("list") == {"id": ["a"], "x,y": ["1,5"]}
+    assert read_table(write(tmp_path, "\n\nid,x\na,1\n"))["x"].tolist() == ["1"]
+
+
+def test_excels_unicode_text_is_read_by_its_mark(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, "id\tgroup\na\tErdő\n".encode("utf-16")))["group"].tolist() == ["Erdő"]
+
+
+def test_the_nameless_row_numbers_of_pandas_get_a_name(tmp_path: Path) -> None:
+    assert read_table(write(tmp_path, ",id\n0,a\n"))["column 1"].tolist() == ["0"]
+
+
+@pytest.mark.parametrize(("cell", "value"), [("1.5", 1.5), ("1,5", 1.5), (" -0,25 ", -0.25), ("1e3", 1000.0)])
+def test_numbers_are_read_with_point_or_comma(cell: str, value: float) -> None:
+    assert number(cell) == value
+
+
+@pytest.mark.parametrize("cell", ["", "one", "1,234.5", "1,2,3", "1_000"])
+def test_a_number_that_could_mean_two_things_is_refused(cell: str) -> None:
+    with pytest.raises(ValueError, match=r"could not convert|1_000"):
+        number(cell)
+
+
+def test_columns_are_found_by_conventional_names_in_any_case_or_as_the_user_names_them(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, "Image_ID,Scene_ID,wer\na,g,x\n"))
+    assert find_columns(table) == {"id": "Image_ID", "group": "Scene_ID"}
+    assert find_columns(table, {"group": "wer"})["group"] == "wer"
+    with pytest.raises(DataError, match="no such role; the roles are id, path"):
+        find_columns(table, {"colour": "wer"})
+    with pytest.raises(DataError, match="there is no such column; there are Image_ID"):
+        find_columns(table, {"group": "wen"})

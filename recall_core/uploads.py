@@ -1,0 +1,199 @@
+"""What a visitor uploads: stored in a folder that is theirs, archives unpacked with care, then read like any folder."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from .dataset import Dataset, load
+from .errors import DataError
+from .tables import SUFFIXES
+from .vectors import read_array
+
+MAX_ENTRIES = 100_000
+MAX_BYTES = 4 * 2**30
+MAX_RATIO = 100
+RATIO_COUNTS_FROM = 2**24
+CHUNK = 2**20
+
+ARCHIVES = (".zip",)
+NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+VECTORS = (".npy", ".npz", ".parquet", ".feather")
+UPLOADABLE = (*ARCHIVES, *SUFFIXES, *VECTORS, ".json")
+"""What the Start page may offer to upload."""
+
+Upload = tuple[str, bytes | IO[bytes]]
+
+
+def load_upload(
+    files: Sequence[Upload], into: Path, *, columns: Mapping[str, str] | None = None, encoding: str = "utf-8"
+) -> Dataset:
+    """Store what was uploaded, and read it.
+
+    Parameters
+    ----------
+    files : sequence of (name, content)
+        A zip; or a table with its vectors (``.npy``, ``.npz``, Parquet, Feather) and, if there, ``ids.txt``. Content is
+        bytes or a binary file.
+    into : Path
+        A folder of this visitor's alone; made if need be, must be empty. On an error it is emptied again.
+    columns, encoding
+        As for ``load``.
+
+    Raises
+    ------
+    DataError
+        The upload is refused (see ``unpack``), or what it holds cannot be read.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    if any(into.iterdir()):
+        raise ValueError(f"{into} is not empty; each upload needs a folder of its own")
+    try:
+        notes = [note for name, content in files for note in store(name, content, into)]
+        if any(path.suffix.lower() in SUFFIXES for path in into.iterdir()):
+            _name_arrays(into)
+        found = load(into, columns=columns, encoding=encoding)
+    except BaseException:
+        for path in into.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
+    name = Path(_plain_name(files[0][0])).stem
+    name = found.name if found.name != into.name else name
+    return Dataset(
+        *(name, found.table, found.columns, found.pictures, found.embeddings),
+        notes=(*notes, *found.notes),
+        defaults=found.defaults,
+    )
+
+
+def store(name: str, content: bytes | IO[bytes], into: Path) -> list[str]:
+    """Write one uploaded file into a folder, or unpack it there; returns notes for the visitor."""
+    plain = _plain_name(name)
+    suffix = Path(plain).suffix.lower()
+    if suffix not in UPLOADABLE:
+        raise DataError(f"{plain}: this kind of file cannot be uploaded; choose one of {', '.join(UPLOADABLE)}")
+    stream = io.BytesIO(content) if isinstance(content, bytes) else content
+    if suffix in ARCHIVES:
+        return unpack(stream, into, name=plain)
+    if (into / plain).exists():
+        raise DataError(f"{plain} was uploaded twice; keep one")
+    with (into / plain).open("wb") as target:
+        _copy(stream, target, MAX_BYTES, plain)
+    return []
+
+
+def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[str]:
+    """Unpack a zip into a folder, entry by entry.
+
+    Entries, bytes and the ratio of compression are counted while they stream, whatever the archive's own list claims.
+    Archives inside the archive are left out, and said.
+
+    Raises
+    ------
+    DataError
+        Not a zip, encrypted, too many entries, too large, a ratio of a bomb; or an entry that is a link, has an
+        absolute path or a drive letter, climbs out with ``..``, or stands twice. Nothing is written outside ``into``.
+    """
+    notes = []
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if len(entries) > MAX_ENTRIES:
+                raise DataError(
+                    f"{name} holds {len(entries):,} files, more than {MAX_ENTRIES:,}; upload a part of them"
+                )
+            size = stream.seek(0, io.SEEK_END)
+            allowed = min(MAX_BYTES, max(RATIO_COUNTS_FROM, MAX_RATIO * size))
+            targets = [(entry, _target(entry, name)) for entry in entries]
+            nested = [path for _, path in targets if path.suffix.lower() in NESTED]
+            if nested:
+                notes.append(f"{len(nested)} archives inside {name} were not opened, among them {nested[0]}")
+            written: set[PurePosixPath] = set()
+            for entry, path in targets:
+                if path.suffix.lower() in NESTED or path.parts[0] == "__MACOSX" or path.name.startswith("."):
+                    continue
+                if path in written:
+                    raise DataError(f"{name}: {str(path)!r} stands in it twice; pack it again")
+                written.add(path)
+                allowed -= _unpack_entry(archive, entry, into / path, allowed, name)
+    except DataError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"{name} cannot be unpacked ({reason}); rename the file that it names") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DataError(f"{name} cannot be unpacked ({error}); pack it again as a plain zip") from error
+    return notes
+
+
+def _target(entry: zipfile.ZipInfo, name: str) -> PurePosixPath:
+    """Where an entry may go: below the folder, and nowhere else."""
+    told = entry.orig_filename
+    if not entry.flag_bits & 0x800:  # an old tool's name: bytes of UTF-8 that were taken for code page 437
+        with suppress(UnicodeError):
+            told = told.encode("cp437").decode("utf-8")
+    told = told.replace("\\", "/")
+    path = PurePosixPath(told)
+    wrong = (
+        "has an absolute path"
+        if path.is_absolute() or re.match(r"[A-Za-z]:", told)
+        else "climbs out of the archive"
+        if ".." in path.parts
+        else "is a link"
+        if stat.S_ISLNK(entry.external_attr >> 16)
+        else "is encrypted"
+        if entry.flag_bits & 0x1
+        else "has no usable name"
+        if not path.parts or "\0" in told or not told.isprintable()
+        else ""
+    )
+    if wrong:
+        raise DataError(f"{name}: the entry {told!r} {wrong}, so the archive is refused; pack plain files and folders")
+    return path
+
+
+def _unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, allowed: int, name: str) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(entry) as source, target.open("xb") as written:
+        return _copy(source, written, allowed, name)
+
+
+def _copy(source: IO[bytes], target: IO[bytes], allowed: int, name: str) -> int:
+    """Copy piece by piece, and stop as soon as it is too much."""
+    total = 0
+    while piece := source.read(CHUNK):
+        total += len(piece)
+        if total > allowed:
+            raise DataError(
+                f"{name} unpacks to too much: at most {MAX_BYTES / 2**30:.0f} GiB, and {MAX_RATIO} times its own size; "
+                "upload a smaller part"
+            )
+        target.write(piece)
+    return total
+
+
+def _name_arrays(into: Path) -> None:
+    """Name loose arrays so that they are read with the table beside them: pictures by their shape, else vectors."""
+    for path in sorted(into.iterdir()):
+        if path.suffix.lower() not in VECTORS or path.name == "images.npy":
+            continue
+        deep = path.suffix.lower() == ".npy" and read_array(path, mapped=True).ndim > 2
+        if not path.stem.lower().startswith("embedding"):
+            path.rename(into / ("images.npy" if deep else f"embeddings_{path.name}"))
+    for path in sorted(into.glob("*ids.txt")):
+        path.rename(into / "ids.txt")
+
+
+def _plain_name(name: str) -> str:
+    plain = PurePosixPath(name.replace("\\", "/")).name
+    if not plain or plain.startswith(".") or not plain.isprintable():
+        raise DataError(f"{name!r} is not a usable file name; rename the file")
+    return plain
