@@ -59,7 +59,7 @@ for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), 
 
 with st.expander(_("All numbers")):
     numbers.table(evaluation)
-st.markdown(f"**{_('How this number was made')}**")
+st.subheader(_("How these numbers were made"), anchor=False)
 st.markdown(report.describe(evaluation.spec.replace(data=here.name)))
 numbers.notes(evaluation)
 copying.buttons(here.query, choices.to_command(here.spec, ROOT))

@@ -25,7 +25,7 @@ def follow() -> None:
 n_ranked = tiles.n_ranked(direction, query - 1)
 place = gallery.current(query, gallery.event("ranked"), n_query=n_query, n_tile=n_ranked)
 first = (place.page - 1) * gallery.PAGE_SIZE + 1
-panels = [tiles.asked(evaluation, direction, query - 1), tiles.missed(evaluation, direction, query - 1, here.k)]
+panels = [tiles.asked(evaluation, direction, query - 1, here.k), tiles.missed(evaluation, direction, query - 1, here.k)]
 if place.picked:
     panels.insert(1, tiles.picked(evaluation, direction, query - 1, place.picked))
 gallery.show(

@@ -8,7 +8,8 @@ from pages.shared.words import _, plural
 here = shell.enter()
 st.title("Recall Explorer", anchor=False)
 purpose = _("Give one picture, and the computer looks for another one of the same thing.")
-st.markdown(f"{purpose} {_('How often is it right, and what goes wrong where it is not?')}")
+question = _("How often is it right, and what goes wrong where it is not?")
+st.markdown(f"{purpose} {question}")
 
 for column, door in zip(st.columns(3, gap="medium"), doors.doors(), strict=True):
     with column.container(border=True, height="stretch"):
@@ -18,11 +19,12 @@ st.space("small")
 st.subheader(f"{here.name} · " + plural("{n} picture", "{n} pictures", len(here.dataset)), anchor=False)
 pictures, table, columns = st.tabs([_("Pictures"), _("Table"), _("Columns")])
 with pictures:
-    place = gallery.current(1, gallery.event("all"), n_query=1, n_tile=len(here.dataset))
+    grid = f"all_{here.name}"
+    place = gallery.current(1, gallery.event(grid), n_query=1, n_tile=len(here.dataset))
     first = (place.page - 1) * gallery.PAGE_SIZE + 1
     gallery.show(
         tiles.sample(here.dataset, first, gallery.PAGE_SIZE),
-        key="all",
+        key=grid,
         first=first,
         place=place,
         n_tile=len(here.dataset),

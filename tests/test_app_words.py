@@ -1,5 +1,6 @@
 """Every word on the pages is translated, and the compiled catalogues are those of the readable ones."""
 
+import ast
 import io
 import string
 from collections.abc import Iterator
@@ -52,6 +53,14 @@ def texts(message: Message) -> Iterator[str]:
 def test_every_message_is_translated_and_none_is_left_over(language: str) -> None:
     translated = {name for name, message in messages(catalogue(language)).items() if all(texts(message))}
     assert translated == written_words()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
+def test_no_message_hides_inside_an_f_string(path: Path) -> None:
+    """The extraction does not look there."""
+    strings = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.JoinedStr)]
+    calls = [node for string in strings for node in ast.walk(string) if isinstance(node, ast.Call)]
+    assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id in KEYWORDS]
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -13,7 +13,7 @@ from recall_core.evaluation import Evaluation
 
 from . import cached, choices, gallery, shell, tiles
 from .gallery import Tile
-from .words import _, number, plural
+from .words import _, number
 
 N_TILES = 4
 
@@ -126,8 +126,9 @@ def _own() -> Door:
             pictures = tiles.sample(dataset, 1, N_TILES)
         except DataError:
             continue  # its own page says what is wrong
-        others = plural("{n} data set in your folder.", "{n} data sets in your folder.", len(names))
-        text = others + " " + _("All of them are in the list at the left.")
+        text = _("From your folder `{root}`.").format(root=_shown_root())
+        if len(names) > 1:
+            text += " " + _("The list at the left has {n} more.").format(n=number(len(names) - 1))
         return Door(title, name, text, pictures, number(len(dataset)), _("Pictures in {name}").format(name=name))
     text = _("Make a folder in `{root}` with your pictures and a table that names them, then reload this page:")
     form = "my_pictures/\n  metadata.csv\n  cup1.jpg\n  cup2.jpg …"

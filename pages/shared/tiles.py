@@ -52,14 +52,14 @@ def missed(evaluation: Evaluation, direction: Direction, query: int, k: int, n: 
     return Panel(heading, tiles)
 
 
-def asked(evaluation: Evaluation, direction: Direction, query: int) -> Panel:
+def asked(evaluation: Evaluation, direction: Direction, query: int, k: int) -> Panel:
     """Make the panel of the query itself, with what became of it."""
     row = int(direction.split.query[query])
     facts = evaluation.table.iloc[_table_row(evaluation, direction, query)]
     tile = Tile(
         cached.query_thumbnail(evaluation, row, QUERY_SIZE), _("Query {id}").format(id=facts["id"]), str(facts["id"])
     )
-    return Panel(_("The query"), [tile], _fate(facts, evaluation, row), large=True)
+    return Panel(_("The query"), [tile], _fate(facts, evaluation, row, k), large=True)
 
 
 def picked(evaluation: Evaluation, direction: Direction, query: int, rank: int) -> Panel:
@@ -72,7 +72,7 @@ def picked(evaluation: Evaluation, direction: Direction, query: int, rank: int) 
     tile = Tile(
         cached.thumbnail(evaluation.dataset, row, QUERY_SIZE),
         name_of(evaluation, row),
-        str(evaluation.dataset.ids[row]),
+        short(str(evaluation.dataset.ids[row])),
         badge=str(rank),
         right=is_right,
     )
@@ -97,7 +97,7 @@ def worst(evaluation: Evaluation, k: int, n: int) -> list[Failure]:
     for facts in failed.sort_values("first_rank", ascending=False, kind="stable").head(n).to_dict("records"):
         rank, name = facts["first_rank"], str(facts["id"])
         place = _("found at rank {n}").format(n=rank) if rank else _("never found")
-        tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, name)
+        tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, short(name))
         found.append(Failure({"direction": facts["direction"], "q": str(facts["query"] + 1)}, tile))
     return found
 
@@ -105,7 +105,12 @@ def worst(evaluation: Evaluation, k: int, n: int) -> list[Failure]:
 def sample(dataset: Dataset, first: int, n: int) -> list[Tile]:
     """Make plain tiles of the data set's rows, from position ``first`` (1-based)."""
     rows = range(first - 1, min(first - 1 + n, len(dataset)))
-    return [Tile(cached.thumbnail(dataset, row), str(dataset.ids[row]), str(dataset.ids[row])) for row in rows]
+    return [Tile(cached.thumbnail(dataset, row), str(dataset.ids[row]), short(str(dataset.ids[row]))) for row in rows]
+
+
+def short(name: str) -> str:
+    """Leave the folders out of an id that is a path."""
+    return name.rpartition("/")[2] or name
 
 
 def name_of(evaluation: Evaluation, row: int) -> str:
@@ -135,14 +140,14 @@ def _table_row(evaluation: Evaluation, direction: Direction, query: int) -> int:
     return before + query
 
 
-def _fate(facts: Any, evaluation: Evaluation, row: int) -> list[str]:
+def _fate(facts: Any, evaluation: Evaluation, row: int, k: int) -> list[str]:
     """Say what became of a query; the first line is the verdict."""
     column, among = evaluation.spec.relevant, _("among {n}").format(n=number(facts["n_gallery"]))
     named = [] if column is None else [f"{column}: {name_of(evaluation, row)}"]
     if facts["n_relevant"] == 0:
         return [_("✗ nothing in the gallery is right"), *named]
     rank, how_many = facts["first_rank"], plural("{n} right picture", "{n} right pictures", facts["n_relevant"])
-    verdict = _("{mark} first right picture at rank {n}").format(mark="✓" if rank == 1 else "✗", n=number(rank))
+    verdict = _("{mark} first right picture at rank {n}").format(mark="✓" if rank <= k else "✗", n=number(rank))
     return [
         verdict if rank else _("✗ no right picture was found"),
         f"{how_many} {among} · AP {facts['map']:.3f}",

@@ -1,0 +1,226 @@
+"""The pages, run without a browser: what each shows on good, empty, saturated and broken data."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import cached
+from tests.conftest import ROOT, SHARED, needs_shared
+
+PAGES = ("start", "overview", "query")
+
+
+@pytest.fixture(autouse=True)
+def no_warning_of_a_bare_thread(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, logger="streamlit")
+
+
+@pytest.fixture
+def own_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data root of the visitor's own."""
+    monkeypatch.setenv("RECALL_DATA_ROOT", str(tmp_path))
+    return tmp_path
+
+
+def run(page: str, **query: str) -> AppTest:
+    """Open a page with an address; nothing may show a traceback."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def said(app: AppTest) -> str:
+    """Everything that the page says in words."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error, app.code)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def cards(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def write_set(root: Path, name: str, table: str) -> None:
+    (root / name).mkdir()
+    (root / name / "metadata.csv").write_text(table, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("data", ["photo_patches", "glyphlab", "digits"])
+def test_every_page_stands_from_an_empty_session(page: str, data: str) -> None:
+    app = run(page, data=data)
+    assert not app.error
+    assert app.selectbox(key="data").value == data
+
+
+def test_the_doors_show_live_numbers() -> None:
+    photographs, lab = (metric.value for metric in run("start").metric[:2])
+    assert photographs.endswith(" of 480")
+    assert photographs != "480 of 480"
+    assert lab == "60 of 60"
+
+
+def test_the_labs_numbers_stand_on_the_cards() -> None:
+    shown = cards(run("overview", data="glyphlab"))
+    assert shown == {"R@1": "1.0000", "R@3": "1.0000", "R@5": "1.0000", "R@10": "1.0000", "mAP@5": "1.0000"}
+
+
+def test_a_card_says_interval_and_hits() -> None:
+    app = run("overview", data="glyphlab")
+    assert app.metric[0].delta == "0.8865–1.0000"
+    assert "60 of 60" in app.caption[0].value
+
+
+def test_a_saturated_result_says_what_that_means_and_offers_something_harder() -> None:
+    app = run("overview", data="glyphlab")
+    assert "Every query finds a right picture first" in app.info[0].value
+    app.button(key="harder_0").click().run()
+    assert cards(app)["R@1"] == "0.9667"
+    assert not app.info
+
+
+def test_asking_for_the_class_leaves_the_own_scene_out() -> None:
+    app = run("overview", data="glyphlab")
+    app.button(key="harder_1").click().run()
+    assert app.selectbox(key="relevant").value == "orientation"
+    assert app.selectbox(key="junk_same").value == "scene_id"
+    assert cards(app)["R@1"] != "1.0000"
+
+
+def test_a_result_with_nothing_right_says_so(own_root: Path) -> None:
+    (own_root / "lone").mkdir()
+    images = cached.dataset("digits").pictures
+    assert images is not None
+    rows = ["path,group,role"]
+    for i in range(4):
+        name = f"{i}.png"
+        (own_root / "lone" / name).write_bytes(png(images[i]))
+        rows.append(f"{name},g{i},{'query' if i < 2 else 'gallery'}")
+    (own_root / "lone" / "metadata.csv").write_text("\n".join(rows), encoding="utf-8")
+    app = run("overview", data="lone")
+    assert "No query has anything right in the gallery" in app.info[0].value
+    assert cards(app)["mAP@5"] == "undefined"
+    assert "2 queries have no right picture (counted as missed)" in said(app)
+    assert "nothing in the gallery is right" not in said(run("query", data="lone"))
+
+
+def test_choosing_another_set_puts_what_depends_on_it_back() -> None:
+    app = run("overview", data="glyphlab", split="leave-one-out", encoder="mean")
+    assert app.selectbox(key="split").value == "leave-one-out"
+    app.selectbox(key="data").set_value("photo_patches").run()
+    assert not app.error
+    assert app.selectbox(key="split").value == "by-view"
+    assert app.selectbox(key="encoder").value == "raw"
+    assert app.selectbox(key="relevant").value == "group_id"
+
+
+def test_a_query_beyond_the_new_set_is_moved_inside() -> None:
+    app = run("query", data="photo_patches")
+    app.number_input(key="q").set_value(200).run()
+    app.selectbox(key="data").set_value("glyphlab").run()
+    assert not app.exception
+    assert not app.error
+    assert app.number_input(key="q").value <= 30
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_malformed_choices_fall_back_to_the_defaults(page: str) -> None:
+    bad = {
+        "data": "../../etc",
+        "encoder": "os:system",
+        "split": "x",
+        "k": "9999",
+        "ks": "a",
+        "seed": "-1",
+        "lang": "xx",
+    }
+    app = run(page, **bad)
+    assert not app.error
+    assert app.selectbox(key="data").value == "photo_patches"
+    assert app.selectbox(key="encoder").value == "raw"
+
+
+def test_a_filter_that_cannot_be_read_is_named_and_the_default_holds() -> None:
+    app = run("overview", data="glyphlab", where="foo")
+    assert "is not of the form" in said(app)
+    assert "60 queries" in said(app)
+
+
+def test_a_broken_table_is_explained_in_place(own_root: Path) -> None:
+    write_set(own_root, "broken", "path,group\na.png\n")
+    app = run("overview", data="broken")
+    assert "metadata.csv line 2" in app.error[0].value.replace("\\", "")
+    assert app.selectbox(key="data").value == "broken"
+
+
+def test_a_missing_picture_is_explained_in_place(own_root: Path) -> None:
+    write_set(own_root, "gone", "path,group\na.png,1\nb.png,1\n")
+    assert "a.png" in run("overview", data="gone").error[0].value
+    assert not run("start", data="gone").error
+
+
+def test_our_own_failure_is_calm_and_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_args: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(cached, "evaluation", fail)
+    app = run("overview", data="glyphlab")
+    assert "Something went wrong inside the explorer" in app.error[0].value
+    assert "ZeroDivisionError" in app.code[0].value
+    assert "secret detail" not in said(app)
+    assert "secret detail" in caplog.text
+
+
+def test_a_folder_outside_the_data_root_is_never_offered(
+    own_root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    write_set(outside, "theirs", "path,group\n")
+    (own_root / "link").symlink_to(outside / "theirs")
+    assert "link" not in cached.data_sets()
+    assert run("start", data=str(outside / "theirs")).selectbox(key="data").value == "photo_patches"
+
+
+def test_without_own_data_the_door_says_how_to_bring_some(own_root: Path) -> None:
+    assert "metadata.csv" in said(run("start"))
+
+
+def test_the_command_names_the_set_as_the_readme_does() -> None:
+    command = run("overview", data="glyphlab").code[0].value
+    assert command.startswith("python -m recall_core evaluate data/glyphlab ")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_speaks_hungarian(page: str) -> None:
+    app = run(page, lang="hu", data="glyphlab")
+    titles = {"start": "Recall Explorer", "overview": "Áttekintés", "query": "Lekérdezés"}
+    assert app.title[0].value == titles[page]
+
+
+@needs_shared
+@pytest.mark.parametrize("page", PAGES)
+def test_product_photographs_go_all_the_way(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECALL_DATA_ROOT", str(SHARED / "data"))
+    app = run(page, data="grocery", encoder="colour")
+    assert not app.error
+    if page == "overview":
+        assert "324 queries, 81 pictures in the gallery" in said(app)
+
+
+def png(picture: object) -> bytes:
+    from recall_core import images
+
+    return images.png(picture)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches() -> Iterator[None]:
+    """Data sets of one test must not be met in the next by name."""
+    yield
+    cached._dataset.clear()
