@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .duplicates import Pairs
 from .relevance import Relevance
 from .splits import Split, Text, lacking_a_side
 from .tables import MISSING
@@ -118,6 +119,45 @@ def own_picture_kept(ids: Text, split: Split, relevance: Relevance) -> list[Find
         "a perfect score then means nothing (remove them with --junk-same id)"
     )
     return [Finding("own_picture", "error", len(kept), message, _first(ids[split.query[kept]]))]
+
+
+def right_copies(ids: Text, split: Split, relevance: Relevance, same: Pairs) -> list[Finding]:
+    """How many queries have an exact copy in the gallery that is another row, and counts as right?
+
+    Parameters
+    ----------
+    same : Pairs
+        Rows of the table that are exactly the same; of many equal ones, each with the first is enough.
+    """
+    if not len(same):
+        return []
+    content = np.arange(len(ids))
+    np.minimum.at(content, same.second, same.first)
+    indptr, position = relevance.pairs()
+    query = np.repeat(np.arange(len(split.query)), np.diff(indptr))
+    asks, answers = split.query[query], split.gallery[position]
+    found = np.unique(query[(content[asks] == content[answers]) & (asks != answers)])
+    if not len(found):
+        return []
+    message = (
+        f"{split.name}: {len(found)} of {len(split.query)} queries have an exact copy in the gallery, as another row, "
+        "that counts as right: they find it whatever the encoder, and the score is inflated"
+    )
+    return [Finding("right_copies", "warning", len(found), message, _first(ids[split.query[found]]))]
+
+
+def same_view(view: Text | None, split: Split) -> list[Finding]:
+    """Do both sides show one and the same view, though the data have others?"""
+    if view is None or len(set(view)) < 2:
+        return []
+    shown = set(view[split.query]) | set(view[split.gallery])
+    if len(shown) > 1:
+        return []
+    message = (
+        f"{split.name}: all {len(split.query)} queries and all {len(split.gallery)} gallery items are view "
+        f"{shown.pop()!r}; the score does not say whether another view of the same thing is found"
+    )
+    return [Finding("same_view", "warning", len(split.query), message)]
 
 
 def training_leak(group: Text | None, split: Split) -> list[Finding]:

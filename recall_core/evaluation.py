@@ -180,7 +180,8 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
     if asked is not None:
         splits, found = sources.leave_out_bad_rows(dataset, spec, splits, asked, answers)
         notes += found
-    notes += sources.same_pictures(dataset, spec, splits, asked)
+    same = sources.copies(dataset, spec, splits, asked)
+    notes += sources.same_pictures(dataset, spec, same)
     matrix = None
     if spec.scores is not None:
         matrix, found = sources.score_matrix(dataset, Path(spec.scores), splits[0])
@@ -195,7 +196,7 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
                 asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
             )
         ranked.append((split, relevance, order))
-        notes += protocol.findings(dataset, spec, split, relevance)
+        notes += protocol.findings(dataset, spec, split, relevance, same)
     whole = assemble(dataset, given, spec, ranked, n_dim=None if asked is None else int(asked.shape[1]))
     return replace(whole, findings=(*notes, *_whole_findings(whole)))
 

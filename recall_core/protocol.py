@@ -11,6 +11,7 @@ import numpy as np
 
 from . import audit, splits
 from .dataset import Dataset
+from .duplicates import Pairs
 from .errors import DataError
 from .interchange import DEFAULT_PROTOCOL, read_judgements
 from .relevance import IntArray, Relevance, Sets
@@ -266,8 +267,8 @@ def _union(a: Sets, b: Sets, n_gallery: int) -> Sets:
     return _from_keys(np.union1d(_keys(a, n_gallery), _keys(b, n_gallery)), a.n_query, n_gallery)
 
 
-def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance) -> list[audit.Finding]:
-    """What is to be known about one direction before its number is believed."""
+def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, same: Pairs) -> list[audit.Finding]:
+    """What is to be known about one direction before its number is believed; ``same`` are rows that are copies."""
     value = None if spec.relevant is None else dataset.values(spec.relevant)
     group = dataset.role("group")
     found = []
@@ -278,4 +279,6 @@ def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance) -
     found += audit.queries_without_relevant(dataset.ids, split, relevance, value)
     found += audit.own_picture_kept(dataset.ids, split, relevance)
     found += audit.same_view(dataset.role("view"), split)
+    if spec.query_images is None and spec.corrupt is None:
+        found += audit.right_copies(dataset.ids, split, relevance, same)
     return found + (audit.groups_lacking_a_side(group, split) if spec.split == "by-view" else [])

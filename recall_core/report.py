@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from . import leakage
+from . import draws, leakage, training
+from .draws import Draw, Halves
 from .evaluation import Estimate, Evaluation
-from .leakage import Draw, Experiments, Halves, Material
+from .leakage import Experiments
 from .spec import Spec
+from .training import Material
 from .uncertainty import Interval
 
 FORMAT = 1
@@ -268,7 +270,7 @@ def leakage_json(found: Experiments) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     if found.query_gallery is not None:
         halves, table = found.query_gallery
-        shown, course = leakage.random_draw(halves, int(table["seed"].iloc[0])), leakage.course_draw(halves)
+        shown, course = draws.random_draw(halves, int(table["seed"].iloc[0])), draws.course_draw(halves)
         parts["query-gallery"] = {
             "spec": halves.spec.replace(seed=int(table["seed"].iloc[0])).to_json(),
             "shown": _draw_json(halves, shown),
@@ -282,13 +284,13 @@ def leakage_json(found: Experiments) -> dict[str, Any]:
         }
     if found.training is not None:
         material, table = found.training
-        gap = leakage.gap(table)
+        gap = training.gap(table)
         parts["training"] = {
             "features": material.source,
             "n_item": len(material.rows),
             "n_left_out": material.n_left_out,
             "gap": {name: _defined(value) for name, value in vars(gap).items()},
-            "winners": leakage.winners(table).to_dict(orient="index"),
+            "winners": training.winners(table).to_dict(orient="index"),
             "draws": _by_seed(table, "draw"),
         }
     return {"format": FORMAT, "parts": parts, "skipped": dict(found.skipped)}
@@ -297,7 +299,7 @@ def leakage_json(found: Experiments) -> dict[str, Any]:
 def _query_gallery_lines(halves: Halves, table: pd.DataFrame) -> list[str]:
     dataset, spec = halves.dataset, halves.spec
     seed = int(table["seed"].iloc[0])
-    shown, course = leakage.random_draw(halves, seed), leakage.course_draw(halves)
+    shown, course = draws.random_draw(halves, seed), draws.course_draw(halves)
     lost = f": {', '.join(map(str, dataset.ids[shown.lost]))}" if shown.n_lost else ""
     lines = [
         f"  {len(halves.rows)} images; same {spec.relevant or 'pairs as judged'} is right",
@@ -344,17 +346,17 @@ def _same_picture_lines(cases: Mapping[str, Evaluation]) -> list[str]:
 
 
 def _training_lines(material: Material, table: pd.DataFrame) -> list[str]:
-    gap, chosen = leakage.gap(table), leakage.winners(table)
+    gap, chosen = training.gap(table), training.winners(table)
     first = table[table["seed"] == table["seed"].iloc[0]].set_index("draw")
     lines = [
         f"  {len(material.rows)} images with {material.source}, {material.n_left_out} left out; trained on "
         f"{first.loc['random', 'n_train']} (random) and {first.loc['grouped', 'n_train']} (grouped), "
         f"evaluated on {first.loc['random', 'n_evaluated']}, leave-one-out",
-        *(f"  {score}: {words}" for score, words in leakage.SCORES.items()),
+        *(f"  {score}: {words}" for score, words in training.SCORES.items()),
         _spread_head(table),
     ]
     for draw, part in table.groupby("draw", sort=False):
-        for score in leakage.SCORES:
+        for score in training.SCORES:
             lines.append(_spread_line(f"{draw}: {score}", part[score]))
         lines.append(_spread_line(f"{draw}: chance", part["chance"]))
         lines.append(_spread_line(f"{draw}: share of groups trained on", part["share_known"]))
@@ -375,7 +377,7 @@ def _spread_head(table: pd.DataFrame) -> str:
 
 
 def _spread_line(name: str, values: ArrayLike, *, digits: int = 4) -> str:
-    spread = leakage.spread(values)
+    spread = draws.spread(values)
     numbers = list(vars(spread).values())[1:]
     shown = "".join(f"{'undefined' if math.isnan(value) else f'{value:.{digits}f}':>10}" for value in numbers)
     return f"  {name:<42} {shown}"

@@ -12,7 +12,7 @@ from . import audit, encoders, protocol, vectors
 from .audit import Finding
 from .corruption import corrupt, parse
 from .dataset import UNREADABLE, Dataset, picture_digests
-from .duplicates import row_digests, same_content
+from .duplicates import Pairs, row_digests, same_content
 from .errors import DataError
 from .images import Pictures
 from .relevance import IntArray
@@ -67,6 +67,12 @@ def side_vectors(
     asked = clean.copy()
     asked[rows] = _encode(dataset, spec, pictures, splits[0].train)
     return asked, clean, notes
+
+
+def table_vectors(dataset: Dataset, spec: Spec) -> Array:
+    """(n_item, n_dim) the vectors of a file, in table order; the spec is resolved and names every row."""
+    rows = np.arange(len(dataset))
+    return _given_vectors(dataset, spec, Split(rows, rows, "all", "all", ""))[0]
 
 
 def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
@@ -182,33 +188,48 @@ def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Arra
             )
 
 
-def same_pictures(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array | None) -> list[Finding]:
-    """Which items of different groups are one picture twice? Such a pair counts as an error, whatever is found.
+def copies(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array | None) -> Pairs:
+    """Which rows that take part are exactly the same?
 
-    Pictures are compared by their stored content, given vectors number by number; ``audit`` looks closer.
+    Pictures are compared by their stored content, given vectors number by number; ``audit`` looks closer. Nothing is
+    known of a matrix of scores.
     """
-    value = dataset.role("group") if spec.relevant is None else dataset.values(spec.relevant)
-    if value is None or spec.scores is not None:
-        return []
     taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
-    if spec.embeddings is None and dataset.pictures is not None:
+    if spec.scores is not None:
+        pairs = same_content([])
+    elif spec.embeddings is None and dataset.pictures is not None:
         digests = picture_digests(dataset.pictures.select(taken))
         pairs = same_content([None if one == UNREADABLE else one for one in digests])
     elif asked is not None:
         pairs = same_content(row_digests(asked[taken]))
     else:
-        return []
-    first, second = taken[pairs.first], taken[pairs.second]
-    across = np.flatnonzero((value[first] != value[second]) & (value[first] != MISSING) & (value[second] != MISSING))
-    if not len(across):
-        return []
-    shown = tuple(f"{dataset.ids[first[i]]} = {dataset.ids[second[i]]}" for i in across[: audit.N_EXAMPLES])
-    name = spec.relevant or dataset.columns["group"]
-    message = (
-        f"{len(across)} pairs of items are exactly the same under another {name}: {'; '.join(shown)}; "
-        "finding the copy counts as an error"
-    )
-    return [Finding("same_across_groups", "warning", len(across), message, shown)]
+        pairs = same_content([])
+    return Pairs(taken[pairs.first], taken[pairs.second], pairs.score, pairs.cut)
+
+
+def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
+    """Which items under different names are one picture twice?
+
+    Under another value of the relevant column, finding the copy counts as an error, whatever is found; in another
+    group, no split by group keeps them apart.
+    """
+    found: list[Finding] = []
+    group, name = dataset.columns.get("group"), spec.relevant or dataset.columns.get("group")
+    for column, then in ((name, "finding the copy counts as an error"), (group, "no split by group keeps them apart")):
+        if column is None or (found and column == name):
+            continue
+        value = dataset.values(column)
+        first, second = value[same.first], value[same.second]
+        across = np.flatnonzero((first != second) & (first != MISSING) & (second != MISSING))
+        if not len(across):
+            continue
+        pairs = [(dataset.ids[same.first[i]], dataset.ids[same.second[i]]) for i in across[: audit.N_EXAMPLES]]
+        shown = tuple(f"{one} = {other}" for one, other in pairs)
+        message = (
+            f"{len(across)} pairs of items are exactly the same under another {column}: {'; '.join(shown)}; {then}"
+        )
+        found.append(Finding("same_across_groups", "warning", len(across), message, shown))
+    return found
 
 
 def is_fitted(encoder: str | None) -> bool:

@@ -81,7 +81,7 @@ def by_view(group: Text, view: Text, rows: IntArray) -> Split:
     DataError
         There are not exactly two views among the rows.
     """
-    names = sorted(set(view[rows]), key=_natural)
+    names = view_names(view[rows])
     if len(names) != 2:
         raise DataError(
             f"a split by view needs exactly two views, the chosen rows have {len(names)}: "
@@ -93,6 +93,11 @@ def by_view(group: Text, view: Text, rows: IntArray) -> Split:
         sides.append(side[np.argsort(group[side].astype(str), kind="stable")])
     first, second = (name if name.startswith("view") else f"view{name}" for name in names)
     return Split(sides[0], sides[1], first, second, "grouped: one view of each group asks, the other answers")
+
+
+def view_names(view: Text) -> list[str]:
+    """Which views are there, the first first? Numbers in their order, then words."""
+    return sorted(set(view), key=_natural)
 
 
 def by_role(side: Text, rows: IntArray, column: str) -> Split:
