@@ -48,7 +48,7 @@ class Material:
     source : str
         What the features are, in words.
     n_left_out : int
-        Rows that take no part, because they have no label or because the data are large.
+        Rows that take no part: without a label, with a picture that cannot be read, or because the data are large.
     """
 
     rows: IntArray
@@ -152,8 +152,16 @@ def material(dataset: Dataset, spec: Spec | None = None) -> Material:
     n_group = len(set(units(group)[rows]))
     if n_group < 6:
         raise DataError(f"{columns['group']} has {n_group} groups; a training draw by group needs at least 6")
-    given = given.replace(relevant=given.relevant or columns["label"], where=())
-    features, source = _features(dataset, resolve(dataset, given.replace(split="leave-one-out")), rows)
+    given = given.replace(relevant=given.relevant or columns["label"], where=given.where or (), split="leave-one-out")
+    resolved = resolve(dataset, given)
+    try:
+        features, source = _features(dataset, resolved, rows)
+    except DataError:
+        unreadable = [] if dataset.pictures is None else list(dataset.pictures.select(rows).problems())
+        if not unreadable:
+            raise
+        rows = np.delete(rows, unreadable)
+        features, source = _features(dataset, resolved, rows)
     n_left_out = len(selected) - len(rows)
     unit = units(group)[rows]
     return Material(rows, features, label[rows], group[rows], unit, Compared.of(features), source, n_left_out)
@@ -314,11 +322,11 @@ def _some_groups(unit: IntArray, rows: IntArray) -> IntArray:
 def _features(dataset: Dataset, spec: Spec, rows: IntArray) -> tuple[Array, str]:
     """What ridge regression is fitted to, (n, n_dim), and what it is in words."""
     if spec.encoder == "raw" and dataset.pictures is not None:
-        return encoders.pixels(dataset.pictures.select(rows), like=dataset.pictures), "pixels"
+        return encoders.pixels(dataset.pictures.select(rows)), "pixels"
     split = splits.leave_one_out(rows)
     if spec.encoder is not None and dataset.pictures is not None:
         chosen = encoders.import_encoder(spec.encoder) if ":" in spec.encoder else spec.encoder
-        vectors = encoders.encode(dataset.pictures.select(rows), chosen, like=dataset.pictures)
+        vectors = encoders.encode(dataset.pictures.select(rows), chosen)
     else:
         given, _, _ = sources.side_vectors(dataset, spec, [split], None)
         sources.stop_at_bad_rows(dataset, split, given, given)

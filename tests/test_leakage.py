@@ -11,7 +11,7 @@ from recall_core import draws, encoders, glyphlab, leakage, metrics, protocol, r
 from recall_core.cli import main
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError
-from recall_core.images import Pictures
+from recall_core.images import Pictures, png
 from recall_core.relevance import Relevance, Sets
 from recall_core.spec import Spec
 from recall_core.tables import find_columns
@@ -422,6 +422,29 @@ def test_rows_without_a_label_take_no_part_and_rows_without_a_group_stand_alone(
     assert 3 not in ready.rows
     run = training.training(ready, 0)
     assert not {0, 5} & set(run.random.crossing.ravel())
+
+
+@pytest.mark.parametrize("encoder", ["raw", "gradient"])
+def test_a_picture_that_cannot_be_read_takes_no_part(encoder):
+    groups, labels = alternating(12, 2)
+    files = [png(np.random.default_rng(i).random((9, 9), dtype=np.float32)) for i in range(24)]
+    files[5] = b"no picture"
+    table = pd.DataFrame({"group": groups, "label": labels})
+    data = Dataset("broken", table, find_columns(table), Pictures.from_files(files))
+    ready = training.material(data, Spec(encoder=encoder))
+    assert (len(ready.rows), ready.n_left_out) == (23, 1)
+    assert 5 not in ready.rows
+    assert 5 not in draws.halves(data, Spec(encoder=encoder)).rows
+
+
+def test_vectors_by_the_selected_rows_serve_training_too(tmp_path):
+    groups, labels = alternating(14, 2)
+    part = ["out"] * 4 + ["in"] * 24
+    data = made(groups, labels, part=part)
+    np.save(tmp_path / "some.npy", data.embeddings["given"][4:])
+    spec = Spec(where=(("part", ("in",)),), embeddings=str(tmp_path / "some.npy"))
+    whole = training.material(data, Spec(where=spec.where))
+    np.testing.assert_array_equal(training.material(data, spec).features, whole.features)
 
 
 def test_of_large_data_whole_groups_are_taken(monkeypatch):
