@@ -13,7 +13,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     direction = shell.ask_direction(evaluation)
     n_query = int(direction.counts["n_query"] or 0)
     query = shell.ask_query(n_query)
-    st.caption(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(n_query)))
+    shell.quiet(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(n_query)))
 
 
 def follow() -> None:

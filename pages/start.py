@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.shared import doors, gallery, shell, tiles
-from pages.shared.words import _, plural
+from pages.shared.words import _, plain, plural
 
 here = shell.enter()
 st.title("Recall Explorer", anchor=False)
@@ -37,4 +37,4 @@ with columns:
     st.markdown(_("What the explorer takes each column for, by its name:"))
     st.dataframe(doors.roles(here.dataset), hide_index=True, width="content")
     for note in here.dataset.notes:
-        st.caption(note)
+        shell.quiet(plain(note))

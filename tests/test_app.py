@@ -74,7 +74,7 @@ def test_the_labs_numbers_stand_on_the_cards() -> None:
 def test_a_card_says_interval_and_hits() -> None:
     app = run("overview", data="glyphlab")
     assert app.metric[0].delta == "0.8865–1.0000"
-    assert "60 of 60" in app.caption[0].value
+    assert "60 of 60" in said(app)
 
 
 def test_a_saturated_result_says_what_that_means_and_offers_something_harder() -> None:

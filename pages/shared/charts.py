@@ -37,6 +37,7 @@ def curves(frame: pd.DataFrame, metric: str, k: int, name: str, ks: Sequence[int
     lines = frame[frame["metric"] == metric]
     for style, (direction, line) in zip(STYLES, lines.groupby("direction", sort=False), strict=False):
         _add_line(figure, str(direction), line, ks, *style)
+    figure.update_layout(showlegend=len(figure.data) > 2)
     figure.add_vline(x=k, line={"color": "#7d8590", "width": 1, "dash": "dot"})
     last = int(lines["k"].max()) if len(lines) else 1
     ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100) if tick <= last]
@@ -131,15 +132,7 @@ def _plain(figure: go.Figure) -> go.Figure:
     figure.update_layout(
         height=HEIGHT,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={
-            "orientation": "h",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "x": 0,
-            "title": None,
-            "font": {"size": 11},
-            "itemwidth": 30,
-        },
+        legend={"x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "title": None, "bgcolor": "rgba(0,0,0,0)"},
         hovermode="closest",
         bargap=0.25,
     )

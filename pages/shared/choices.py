@@ -81,7 +81,8 @@ def make_spec(data: str, chosen: Mapping[str, str], *, ks: tuple[int, ...] = DEF
 
 def defaults(dataset: Dataset, folder: Path, data: str) -> Spec:
     """Make the spec of a data set that nobody has changed yet."""
-    return make_spec(data, {name: options[0] for name, options in offered(dataset, folder).items()})
+    spec = make_spec(data, {name: options[0] for name, options in offered(dataset, folder).items()})
+    return spec.replace(where=None)
 
 
 def read_where(spelled: str) -> Filter:

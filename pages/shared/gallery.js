@@ -146,7 +146,7 @@ export default function (component) {
     [...parts.grid.children].forEach((tile, i) => {
       const on = view.place?.picked === data.first + i;
       tile.classList.toggle("picked", on);
-      if (data.place) tile.ariaPressed = String(on);
+      if (data.active && data.place) tile.ariaPressed = String(on);
     });
   };
 

@@ -7,6 +7,7 @@ from recall_core import report
 from recall_core.evaluation import Estimate, Evaluation
 from recall_core.uncertainty import Interval
 
+from .shell import quiet
 from .words import _, number, plain, plural
 
 APART = 0.02
@@ -28,7 +29,7 @@ def notes(evaluation: Evaluation) -> None:
     """Show what is good to know of how the data were read and taken."""
     for finding in evaluation.findings:
         if finding.severity == "note":
-            st.caption(plain(finding.message))
+            quiet(plain(finding.message))
 
 
 def cards(evaluation: Evaluation) -> None:
@@ -74,11 +75,11 @@ def _card(name: str, estimate: Estimate) -> None:
         help=_help(name, estimate),
     )
     if report.base_name(name) != "recall":
-        st.caption(_("mean over {n} queries").format(n=n))
+        quiet(_("mean over {n} queries").format(n=n))
         return
     resampled = _("all groups agree") if estimate.bootstrap is None else _ends(estimate.bootstrap)
     hits = _("{a} of {b}").format(a=_amount(estimate.numerator), b=n)
-    st.caption(f"{hits}  \n" + _("bootstrap: {ends}").format(ends=resampled))
+    quiet(f"{hits}\n" + _("bootstrap: {ends}").format(ends=resampled))
 
 
 def _help(name: str, estimate: Estimate) -> str:
@@ -110,7 +111,7 @@ def _denominators(evaluation: Evaluation) -> None:
     if _apart(evaluation.scores[name]):
         lines.append(_("The two intervals part: the bootstrap redraws the groups that were seen, so near 0 or 1 and with few groups it is too narrow; trust the first one."))  # fmt: skip  # noqa: E501
     if lines:
-        st.caption("  \n".join(lines))
+        quiet("\n".join(lines))
 
 
 def _apart(estimate: Estimate) -> bool:

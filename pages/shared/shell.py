@@ -73,7 +73,7 @@ def main() -> None:
     _follow_wish()
     with calmly(page.title):
         with controls:
-            here = _sidebar()
+            here = _sidebar(folded=page.url_path in ("", "start"))
         _frame.here = here
         try:
             page.run()
@@ -93,7 +93,7 @@ def enter() -> Here:
 def header(title: str, question: str, here: Here, evaluation: Evaluation) -> None:
     """Show the title, the question that the page answers, and the data set with its split and counts in one line."""
     st.title(title, anchor=False)
-    st.markdown(f"{question}  \n:small[:gray[{choices.counts_line(here.name, evaluation)}]]")
+    st.markdown(f"{question}  \n:small[:gray[{words.plain(choices.counts_line(here.name, evaluation))}]]")
 
 
 def ask_direction(evaluation: Evaluation) -> Direction:
@@ -120,7 +120,7 @@ def calmly(where: str) -> Iterator[None]:
         yield
     except (DataError, MissingDependency) as problem:
         st.error(words.plain(str(problem)))
-        st.caption(_("Choose something else at the left, or mend the file and reload the page."))
+        quiet(_("Choose something else at the left, or mend the file and reload the page."))
     except Exception as problem:
         number = uuid.uuid4().hex[:8]
         log.exception("failure %s on page %s", number, where)
@@ -139,6 +139,11 @@ def choose(name: str) -> None:
 def change(changes: Mapping[str, str]) -> None:
     """Change some of the sidebar's choices; for callbacks."""
     st.session_state.update(changes)
+
+
+def quiet(text: str) -> None:
+    """Say something aside, small but with full contrast, which a caption lacks."""
+    st.markdown("  \n".join(f":small[:gray[{line}]]" for line in text.splitlines()))
 
 
 def go(name: str, **query: str) -> None:
@@ -161,35 +166,39 @@ def _sections() -> dict[str, dict[str, str]]:
     }
 
 
-def _sidebar() -> Here:
-    """Ask for everything that the number depends on."""
+def _sidebar(*, folded: bool) -> Here:
+    """Ask for everything that the number depends on; folded away but for the data set, where words shall be few."""
     sets = cached.data_sets()
     name = _select("data", list(sets), _("Data set"), on_change=_reset)
     dataset = cached.dataset(name)
     offered = choices.offered(dataset, Path(sets[name]))
-
-    def ask(field: str, label: str, **more: Any) -> None:
-        chosen[field] = _select(field, offered[field], label, **more)
-
     chosen: dict[str, str] = {}
-    ask("encoder", _("Encoder"), help=_("What turns a picture into numbers."))
-    ask("split", _("Split"), help=_("Who asks, and who answers."))
-    ask("relevant", _("Right picture: same …"), help=_("A picture is right if it has the same value in this column."))
-    k_place = st.container()
-    with st.expander(_("More choices")):
-        ask("where", _("Rows"), accept_new_options=True, help="COLUMN=VALUE,VALUE;COLUMN=VALUE")
-        ask("query_images", _("Pictures that ask"), help=_("A file that replaces the pictures of the asking side."))
-        ask("junk_same", _("Leave out: same …"), help=_("Right pictures with the same value here are neither right nor wrong."))  # fmt: skip  # noqa: E501
-        ask("no_relevant", _("Without right picture"), help=_("Such a query counts as missed, or is left out."))
-        ask("similarity", _("Similarity"))
+    front, back = st.container(), st.expander(_("More choices"))
+
+    def ask(field: str, label: str, help: str, **more: Any) -> None:
+        chosen[field] = _select(field, offered[field], label, help=help, **more)
+
+    with back if folded else front:
+        ask("encoder", _("Encoder"), _("What turns a picture into numbers."))
+        ask("split", _("Split"), _("Who asks, and who answers."))
+        ask("relevant", _("Right picture: same …"), _("A picture is right if it has the same value in this column."))
+        k_place = st.container()
+    with back:
+        ask("where", _("Rows"), "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
+        ask("query_images", _("Pictures that ask"), _("A file that replaces the pictures of the asking side."))
+        ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here are left out, neither right nor wrong."))  # fmt: skip  # noqa: E501
+        ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
+        ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
         ks = choices.read_ks(
             st.text_input(_("List of k"), ",".join(map(str, DEFAULT_KS)), key="ks", bind="query-params")
         )
         seed = int(st.number_input(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed", bind="query-params"))
-    k = _one_of("k", tuple(map(str, ks)), "k", k_place)
+    k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
     chosen["where"] = _readable(chosen["where"], offered["where"][0])
     more = {"ks": ",".join(map(str, ks)), "seed": str(seed), "k": k, "lang": words.language()}
     spec = choices.make_spec(sets[name], chosen, ks=ks, seed=seed)
+    if chosen["where"] == offered["where"][0]:
+        spec = spec.replace(where=None)  # the engine's own default, which a command need not spell
     return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
 
 
@@ -199,9 +208,9 @@ def _select(key: str, options: Sequence[str], label: str, **more: Any) -> str:
     return chosen
 
 
-def _one_of(key: str, options: Sequence[str], label: str, place: Any) -> str:
+def _one_of(key: str, options: Sequence[str], label: str, place: Any, **more: Any) -> str:
     chosen: str = place.segmented_control(
-        label, options, default=options[0], required=True, key=key, bind="query-params"
+        label, options, default=options[0], required=True, key=key, bind="query-params", **more
     )
     return chosen
 
@@ -211,7 +220,7 @@ def _readable(spelled: str, default: str) -> str:
     try:
         choices.read_where(spelled)
     except DataError as problem:
-        st.caption(f"⚠️ {words.plain(str(problem))}")
+        quiet(f"⚠️ {words.plain(str(problem))}")
         return default
     return spelled
 
