@@ -20,7 +20,7 @@ NOISE_SD = 0.5
 NOISE_CELLS = 64
 BLUR_SHARE = 1 / 8
 BLUR_PIXELS = 8
-SHIFT_SHARE = 1 / 2
+SHIFT_SHARE = 1 / 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def blur(picture: Picture, severity: float, rng: np.random.Generator) -> Picture
 
 
 def shift(picture: Picture, severity: float, rng: np.random.Generator) -> Picture:
-    """Move the picture in a random direction, by up to half of the shorter side; the border is drawn out."""
+    """Move the picture in a random direction, by up to a quarter of the shorter side; the border is drawn out."""
     height, width = picture.shape[:2]
     angle, length = rng.random() * 2 * np.pi, severity * min(height, width) * SHIFT_SHARE
     down, right = round(length * np.sin(angle)), round(length * np.cos(angle))
