@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # map, or 
 
 MAX_DIM = 16_000
 _LARGEST = 1e150  # squares and their sums stay finite in float64
-_ROWS, _PAIRS = 128, 256  # temporaries that stay in the second-level cache
+_ROWS, _PAIRS = 128, 64  # temporaries that stay in the second-level cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,8 @@ class Similarity:
 
     ``prepare`` makes the parts; ``pairs`` and ``block`` give exact similarities (``by_product``: a block is made of
     matrix products, much faster than pairs); ``coarse`` makes the gallery's side of the float32 product, ``ask`` the
-    queries' side and the slack that certifies it, ``scale`` turns an exact similarity into the scale of that product.
+    queries' side and the slack that certifies it, ``scale`` turns an exact similarity into the scale of that product
+    and says which share of the slack is enough there.
     """
 
     prepare: Callable[[AnyFloat, Run], Parts]
@@ -99,7 +101,7 @@ class Similarity:
     by_product: bool
     coarse: Callable[[Parts], Coarse]
     ask: Callable[[Parts, Coarse], tuple[NDArray[np.float32], FloatArray]]
-    scale: Callable[[FloatArray, Coarse], FloatArray]
+    scale: Callable[[FloatArray, Coarse], tuple[FloatArray, FloatArray | float]]
 
 
 def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vectors", run: Run = map) -> Vectors:
@@ -152,10 +154,17 @@ def exact_pairs(query: Vectors, gallery: Vectors, query_rows: ArrayLike, gallery
         The canonical similarity of each pair; it depends on the two rows alone.
     """
     qi, gi = np.asarray(query_rows, np.intp), np.asarray(gallery_rows, np.intp)
-    pairs = SIMILARITIES[query.similarity].pairs
-    result = np.empty(len(qi))
-    for at in _slices(len(qi), _PAIRS):
-        result[at] = pairs(query.take(qi[at]).parts, gallery.take(gi[at]).parts)
+    kind, result = SIMILARITIES[query.similarity], np.empty(len(qi))
+    firsts = np.flatnonzero(np.diff(qi, prepend=-1))
+    if kind.by_product and len(qi) >= 24 * len(firsts):  # long runs of one query: a product, twice as fast
+        for first, last in pairwise([*firsts, len(qi)]):
+            one = query.take(qi[first : first + 1]).parts
+            for at in _slices(last - first, 256):
+                rows = slice(first + at.start, first + at.stop)
+                result[rows] = kind.block(one, gallery.take(gi[rows]).parts)[0]
+    else:
+        for rows in _slices(len(qi), _PAIRS):
+            result[rows] = kind.pairs(query.take(qi[rows]).parts, gallery.take(gi[rows]).parts)
     return result
 
 
@@ -175,17 +184,26 @@ def coarse_query(query: Vectors, gallery: Vectors) -> tuple[NDArray[np.float32],
     -------
     matrix : (n_query, m) float32
     slack : (n_query,) float64
-        For every gallery item |matrix · coarse − scaled(similarity)| ≤ slack, for any order of summation, fused or
-        not, the rounding of ``scaled(similarity) ± slack`` to float32 included.
+        For every gallery item |matrix · coarse − scaled similarity| ≤ slack, for any order of summation, fused or
+        not, the rounding of ``scaled similarity ± slack`` to float32 included.
     """
     with np.errstate(over="ignore"):  # a query far beyond the gallery gets an infinite slack, and is never filtered
         return SIMILARITIES[query.similarity].ask(query.parts, gallery.coarse)
 
 
-def scaled(similarity: FloatArray, gallery: Vectors) -> FloatArray:
-    """Exact similarities in the scale of the float32 product; strictly rising."""
-    with np.errstate(over="ignore"):
-        return SIMILARITIES[gallery.similarity].scale(similarity, gallery.coarse)
+def bands(
+    similarity: FloatArray, slack: FloatArray, gallery: Vectors
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(low, high) in the product's scale: an item above ``high`` is surely more similar than this, below ``low`` less.
+
+    Parameters
+    ----------
+    similarity, slack : (n_pair,) float64
+        Exact similarities, and the slack of their queries.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        edge, share = SIMILARITIES[gallery.similarity].scale(similarity, gallery.coarse)
+        return (edge - share * slack).astype(np.float32), (edge + share * slack).astype(np.float32)
 
 
 def fold_sum(values: FloatArray) -> FloatArray:
@@ -265,8 +283,7 @@ def cosine_pairs(query: Parts, gallery: Parts) -> FloatArray:
     Cosines further apart than 1.2e-12 (n_dim = 512) are always ordered rightly; with itself a row has exactly 1.
     """
     (qh, ql), (gh, gl) = _float64(query), _float64(gallery)
-    high = np.einsum("ij,ij->i", qh, gh)
-    return _round_cosine(high, np.einsum("ij,ij->i", qh, gl) + np.einsum("ij,ij->i", ql, gh), qh.shape[1])
+    return _round_cosine(np.vecdot(qh, gh), np.vecdot(qh, gl) + np.vecdot(ql, gh), qh.shape[1])
 
 
 def cosine_block(query: Parts, gallery: Parts) -> FloatArray:
@@ -311,14 +328,18 @@ def _cosine_coarse(parts: Parts) -> Coarse:
 
 
 def _cosine_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], FloatArray]:
-    """Slack: d·2⁻²⁴ for the sum (Σ|terms| ≤ 1), ¼√(d + 64)·2⁻²⁴ for the low parts left out, one unit for the edges."""
+    """Slack: d·2⁻²⁴ for the sum (Σ|terms| ≤ 1), ¼√(d + 64)·2⁻²⁴ for the low parts left out, one unit for the edges.
+
+    The further summands are reserve, so that half of it is enough below 0.99 (see ``_cosine_scale``).
+    """
     high: NDArray[np.float32] = parts[0]
     n, n_dim = high.shape
-    return high, np.full(n, 2.0**-24 * (n_dim + 0.5 * n_dim**0.5 + 5))
+    return high, np.full(n, 2.0**-24 * (n_dim + 0.5 * n_dim**0.5 + 10))
 
 
-def _cosine_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
-    return similarity
+def _cosine_scale(similarity: FloatArray, coarse: Coarse) -> tuple[FloatArray, FloatArray]:
+    """As it is. Up to 0.99 every partial sum is at most (1 + cosine)/2 < 1, so it is rounded by 2⁻²⁵ at most: half."""
+    return similarity, np.where(np.abs(similarity) <= 0.99, 0.5, 1.0)
 
 
 def _dot_coarse(parts: Parts) -> Coarse:
@@ -335,8 +356,8 @@ def _dot_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], FloatAr
     return matrix, _SUM_SLACK * (parts[0].shape[1] + 5) * length * coarse.reach + _UNDERFLOW
 
 
-def _dot_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
-    return np.ldexp(similarity, -2 * coarse.exponent)
+def _dot_scale(similarity: FloatArray, coarse: Coarse) -> tuple[FloatArray, float]:
+    return np.ldexp(similarity, -2 * coarse.exponent), 1.0
 
 
 def _euclidean_coarse(parts: Parts) -> Coarse:
@@ -357,8 +378,8 @@ def _euclidean_ask(parts: Parts, coarse: Coarse) -> tuple[NDArray[np.float32], F
     return matrix, _SUM_SLACK * (parts[0].shape[1] + 7) * most + _UNDERFLOW
 
 
-def _euclidean_scale(similarity: FloatArray, coarse: Coarse) -> FloatArray:
-    return -0.5 * np.ldexp(similarity, -coarse.exponent) ** 2
+def _euclidean_scale(similarity: FloatArray, coarse: Coarse) -> tuple[FloatArray, float]:
+    return -0.5 * np.ldexp(similarity, -coarse.exponent) ** 2, 1.0
 
 
 # n·2⁻²⁴ / (1 − n·2⁻²⁴) ≤ 1.001·n·2⁻²⁴ up to 16,000 terms; what float32 loses below its smallest numbers is far less

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .relevance import IntArray
-from .similarity import FloatArray, Run, Vectors, coarse_query, exact_block, exact_pairs, scaled
+from .similarity import FloatArray, Run, Vectors, bands, coarse_query, exact_block, exact_pairs
 
 Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -53,7 +53,7 @@ class Sizes:
 
     block: int = 1024
     tile: int = 1984
-    window: int = 64
+    window: int = 128
     sample: int = 512
     slots: int = 8
 
@@ -290,12 +290,12 @@ def parts_of_self(
 def open_block(query: Vectors, gallery: Vectors, asked: Asked, *, start: int, top: int, sizes: Sizes) -> Block:
     """Thresholds from a sample of the gallery, the bands of the relevant items, and the order of the queries."""
     coarse, slack = coarse_query(query, gallery)
-    owner, edge = asked.query, scaled(asked.own, gallery)
-    with np.errstate(over="ignore", invalid="ignore"):
-        high, low = (edge + slack[owner]).astype(np.float32), (edge - slack[owner]).astype(np.float32)
+    owner = asked.query
+    low, high = bands(asked.own, slack[owner], gallery)
     unfiltered = ~(slack < _HOPELESS)
     sample = _finite(coarse, slack) @ gallery.coarse.matrix[_sample_rows(len(gallery), sizes.sample)].T
-    threshold = _thresholds(sample, len(gallery), top)
+    n_relevant = len(owner) // max(asked.n_query, 1)
+    threshold = _thresholds(sample, len(gallery), max(top, min(n_relevant, len(gallery) // 32)))
     # Whatever could rival a shallow item has a product ≥ low > threshold, so it survives.
     deep = ~(low > threshold[owner])
     unfiltered |= _flooded(sample, owner, high, low, deep)
@@ -451,7 +451,7 @@ def _top_of_survivors(
 
 def _top_of_others(block: Block, gallery: Vectors, served: BoolArray, top: int) -> None:
     """Serve, from whole rows, the queries that kept too few survivors, where that is possible."""
-    places = np.flatnonzero(~served & ~block.unfiltered)
+    places = np.flatnonzero(~served & ~block.unfiltered & (top < len(gallery)))
     for at in _slices(len(places), 32):
         query = block.order[places[at]]
         junk = [_junk_rows(block, q, len(gallery)) for q in query]
@@ -505,13 +505,13 @@ def _sample_rows(n_gallery: int, size: int) -> IntArray:
     return np.random.default_rng(0).choice(n_gallery, min(size, n_gallery), replace=False)
 
 
-def _thresholds(sample: Float32Array, n_gallery: int, top: int) -> Float32Array:
-    """(n_query,) a value that, but for one query in a thousand, more than ``top`` products pass, yet few.
+def _thresholds(sample: Float32Array, n_gallery: int, depth: int) -> Float32Array:
+    """(n_query,) a value that, but for one query in a thousand, more than ``depth`` products pass, yet few.
 
     The number of gallery items above the ``j``-th of ``m`` sampled values is about Gamma(j)·n/m; so ``j`` is the number
-    of sampled values expected above the ``top``-th, and three standard deviations more.
+    of sampled values expected above the ``depth``-th, and three standard deviations more.
     """
-    expected = top * sample.shape[1] / n_gallery
+    expected = depth * sample.shape[1] / n_gallery
     j = int(np.ceil(expected + 3 * expected**0.5 + 2))
     if j > sample.shape[1]:
         return np.full(len(sample), -np.inf, np.float32)
@@ -537,33 +537,48 @@ def _compare(
 ) -> tuple[IntArray, IntArray]:
     """Count each slot's products above the band and not below it; return the (place, column) of the survivors.
 
-    A mask is counted by adding up its bytes, eight at a time along a row, or row by row where queries are columns:
-    several times faster than ``sum``. Nothing here is larger than a window, so all but the first reading is from cache.
+    A window and its mask stay in the second-level cache, so all but the first reading of the tile is from there.
     """
     n_row, n_column = tile.shape
     n_query = n_column if by_column else n_row
     mask = np.zeros((height, -(-n_column // 8) * 8), bool)
+    edges = [(block.high[pairs][:, None], block.low[pairs][:, None]) for pairs in block.slots]
+    counts = [np.zeros((2, len(pairs)), np.int32) for pairs in block.slots]
     found: list[IntArray] = []
     for rows in _slices(n_row, height):
         n = rows.stop - rows.start
         start, stop = (0, n_query) if by_column else (rows.start, rows.stop)
         window = tile[rows].T if by_column else tile[rows]
         seen = mask[:n, :n_column].T if by_column else mask[:n, :n_column]
-        for pairs in block.slots:
-            pair = pairs[start:stop]
-            if not len(pair):
+        for (high, low), count in zip(edges, counts, strict=True):
+            queries = slice(start, min(stop, len(high)))
+            n_here = queries.stop - start
+            if n_here <= 0:
                 break
-            for edge, compare, counts in ((block.high, np.greater, above), (block.low, np.greater_equal, reach)):
-                compare(window[: len(pair)], edge[pair][:, None], out=seen[: len(pair)])
-                if by_column:
-                    counts[pair] += np.add.reduce(mask[:n, : len(pair)].view(np.uint8), axis=0, dtype=np.uint8)
-                else:
-                    words = np.add.reduce(mask[: len(pair)].view(np.uint64), axis=1)
-                    counts[pair] += words.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int32)
+            np.greater(window[:n_here], high[queries], out=seen[:n_here])
+            count[0, queries] += _count(mask, n, n_here, by_column)
+            np.greater_equal(window[:n_here], low[queries], out=seen[:n_here])
+            count[1, queries] += _count(mask, n, n_here, by_column)
         np.greater(window, block.threshold[start:stop, None], out=seen)
         found.append(np.flatnonzero(mask[:n]) + rows.start * mask.shape[1])
+    for pairs, count in zip(block.slots, counts, strict=True):
+        above[pairs], reach[pairs] = count
     row, column = np.divmod(np.concatenate(found), mask.shape[1])
     return (column, row) if by_column else (row, column)
+
+
+def _count(mask: BoolArray, n_row: int, n_query: int, by_column: bool) -> IntArray:
+    """(n_query,) how much of the mask is set for each query.
+
+    Its bytes are added up, eight at a time along a row, or row by row where queries are columns: several times faster
+    than ``sum``. No byte overflows: at most 255 words a row, at most 255 rows.
+    """
+    if by_column:
+        down: IntArray = np.add.reduce(mask[:n_row, :n_query].view(np.uint8), axis=0, dtype=np.uint8)
+        return down
+    words = np.add.reduce(mask[:n_query].view(np.uint64), axis=1)
+    along: IntArray = words.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int32)
+    return along
 
 
 def _sort_and_search(block: Block, values: Float32Array, above: Counts, reach: Counts, height: int) -> None:
@@ -616,7 +631,7 @@ def _best(query: Vectors, gallery: Vectors, which: IntArray, row: IntArray, dept
 
 
 def top_of_rows(query: Vectors, gallery: Vectors, junk: Sequence[IntArray], depth: int) -> tuple[BoolArray, Best]:
-    """The top of a few queries from whole rows of the product, with no threshold.
+    """The top of a few queries, 0 < depth < n_gallery, from whole rows of the product, with no threshold.
 
     Returns
     -------
@@ -626,11 +641,11 @@ def top_of_rows(query: Vectors, gallery: Vectors, junk: Sequence[IntArray], dept
     """
     n_gallery = len(gallery)
     coarse, slack = coarse_query(query, gallery)
-    served = (slack < _HOPELESS) & (depth < n_gallery)
+    served = slack < _HOPELESS
     values = _finite(coarse, slack) @ gallery.coarse.matrix.T
     for row, left_out in zip(values, junk, strict=True):
         row[left_out] = -np.inf
-    kth = np.partition(values, n_gallery - max(depth, 1), axis=1)[:, n_gallery - max(depth, 1)]
+    kth = np.partition(values, n_gallery - depth, axis=1)[:, n_gallery - depth]
     near = (values >= _floor(kth, slack)[:, None]) & (values > -np.inf)
     served &= near.sum(axis=1) <= 4 * depth + n_gallery // 32
     near[~served] = False

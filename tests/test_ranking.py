@@ -62,6 +62,7 @@ shares = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 seeds = st.integers(0, 2**32 - 1)
 
 
+@settings(deadline=None)
 @given(
     seed=seeds,
     kind=st.sampled_from(KINDS),
@@ -127,6 +128,7 @@ def test_the_certified_pass_equals_a_stable_sort_of_exact_similarities(
     assert_same_as_sorting(found, exact_block(query, gallery), relevance, top)
 
 
+@settings(deadline=None)
 @given(seed=seeds, missing=shares, relevant=shares, junk=shares, top=st.sampled_from([0, 1, 4, 100]))
 def test_given_scores_equal_a_stable_sort(seed, missing, relevant, junk, top):
     rng = np.random.default_rng(seed)
@@ -189,6 +191,7 @@ def test_one_query_gets_the_same_list_as_the_full_pass(similarity):
             assert found.tolist() == ranking.top_similarity[q, whole].tolist()
 
 
+@settings(deadline=None)
 @given(seed=seeds, cut=st.integers(1, 18), top=st.sampled_from([0, 3, 30]))
 def test_parts_of_a_gallery_merge_in_any_order(seed, cut, top):
     rng = np.random.default_rng(seed)

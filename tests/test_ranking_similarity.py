@@ -5,11 +5,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core.errors import DataError
-from recall_core.similarity import SIMILARITIES, exact_block, exact_pairs, fold_sum, prepare, two_sum_fold, unit_parts
+from recall_core.similarity import (
+    SIMILARITIES,
+    bands,
+    coarse_query,
+    exact_block,
+    exact_pairs,
+    fold_sum,
+    prepare,
+    two_sum_fold,
+    unit_parts,
+)
 
 
 def vectors_of_every_kind(rng, n, n_dim):
@@ -173,12 +183,14 @@ def test_equal_distances_stay_equal_after_the_root():
     assert exact_block(ready.take([0]), ready)[0].tolist() == [0, -5, -5, -5]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=40))
 def test_sums_by_folding_are_exact_on_integers(values):
     row = np.array([values], dtype=float).reshape(1, -1)
     assert fold_sum(row).tolist() == two_sum_fold(row).tolist() == [sum(values)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
 def test_two_sum_fold_is_fsum_within_the_last_bit(values):
     row = np.array([values])
@@ -190,6 +202,34 @@ def test_folding_does_not_depend_on_the_memory_layout():
     values = np.random.default_rng(8).standard_normal((50, 1001))
     assert (fold_sum(values) == fold_sum(np.asfortranarray(values))).all()
     assert (fold_sum(values) == [fold_sum(row) for row in values[:, ::1]]).all()
+
+
+@any_kind
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("n_dim", [1, 5, 64, 512])
+def test_a_float32_product_lies_within_the_slack_whatever_its_order(kind, similarity, n_dim):
+    rng = np.random.default_rng(9)
+    values = vectors_of_every_kind(rng, 40, n_dim)[kind]
+    query, gallery = prepare(values[:10], similarity), prepare(values[8:], similarity)
+    exact = exact_block(query, gallery)
+    matrix, slack = coarse_query(query, gallery)
+    low, high = bands(exact, slack[:, None], gallery)
+    terms = matrix[:, None] * gallery.coarse.matrix
+    orders = (slice(None), slice(None, None, -1), np.argsort(rng.random(terms.shape[2])))
+    products = [matrix @ gallery.coarse.matrix.T, *(np.cumsum(terms[..., order], axis=2)[..., -1] for order in orders)]
+    rising = np.sort(terms, axis=2)  # all of one sign first: the largest partial sums
+    products += [np.cumsum(rising, axis=2)[..., -1], np.cumsum(rising[..., ::-1], axis=2)[..., -1]]
+    for product in products:
+        assert product.dtype == np.float32
+        assert (low <= product).all()
+        assert (product <= high).all()
+
+
+def test_a_query_far_beyond_the_gallery_has_a_hopeless_slack():
+    for similarity in ("dot", "euclidean"):
+        gallery = prepare(np.full((3, 2), 1e-140), similarity)
+        _, slack = coarse_query(prepare(np.full((1, 2), 1e140), similarity), gallery)
+        assert slack[0] > 2.0**60
 
 
 def test_bad_vectors_are_named():
