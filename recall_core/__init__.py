@@ -29,6 +29,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``spec``         ``Spec``: the choices that determine a number, in four spellings
 ``protocol``     a spec's defaults filled; who asks whom, and what is right
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
+``inspection``   everything suspicious about a data set, as findings and tables
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds

@@ -17,10 +17,13 @@ import numpy as np
 from . import leakage, report, runs
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
+from .duplicates import COSINE, DISTANCE
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
 from .evaluation import evaluate
+from .export import export
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
+from .inspection import inspect
 from .interchange import PROTOCOLS
 from .similarity import SIMILARITIES
 from .sources import encode_dataset
@@ -48,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m recall_core", description="Evaluate image retrieval.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
+    _add_audit(commands.add_parser("audit", help="print what is suspicious about the data"))
+    _add_export(commands.add_parser("export", help="write the data in our own folder form"))
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
     _add_leakage(commands.add_parser("leakage", help="show what leaks, and what it does to the number, over seeds"))
     return top
@@ -122,6 +127,8 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("--json", action="store_true", help="print one JSON object instead of text")
     option("--csv", metavar="OUT", help="write one row a query to this file")
+    option("--trec-qrels", metavar="OUT", help="write what is relevant as TREC qrels to this file")
+    option("--trec-run", metavar="OUT", help="write the top of each list as a TREC run to this file")
     option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
     option("--force", action="store_true", help="let --save replace a former run")
     option("--save-embeddings", metavar="FILE", help="write the encoder's vectors, by row, as .npy")
@@ -141,10 +148,52 @@ def _evaluate(parsed: argparse.Namespace) -> None:
         _writable(parsed.csv).write_text(report.to_csv(evaluation), encoding="utf-8")
     if parsed.save is not None:
         runs.save(evaluation, Path(parsed.save), force=parsed.force)
+    if parsed.trec_qrels is not None:
+        _writable(parsed.trec_qrels).write_text(report.to_qrels(evaluation), encoding="utf-8")
+    if parsed.trec_run is not None:
+        _writable(parsed.trec_run).write_text(report.to_run(evaluation), encoding="utf-8")
     if parsed.json:
         print(json.dumps(report.to_json(evaluation), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         print(report.text(evaluation), end="")
+
+
+def _add_audit(command: argparse.ArgumentParser) -> None:
+    add_spec_options(command)
+    option = command.add_argument
+    option("--threshold", metavar="COSINE", type=float, default=COSINE, help=f"of near-duplicates (default: {COSINE})")
+    bits = f"bits of 64 that near-duplicates' perceptual hashes may differ in (default: {DISTANCE})"
+    option("--distance", metavar="BITS", type=int, default=DISTANCE, help=bits)
+    option("--json", action="store_true", help="print one JSON object instead of text")
+    option("--csv", metavar="OUT", help="write one row a pair of duplicates to this file")
+    command.set_defaults(run=_audit)
+
+
+def _audit(parsed: argparse.Namespace) -> None:
+    spec = spec_of(parsed)
+    dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    found = inspect(dataset, spec, threshold=parsed.threshold, distance=parsed.distance)
+    if parsed.csv is not None:
+        _writable(parsed.csv).write_text(report.table_csv(found.pairs), encoding="utf-8")
+    if parsed.json:
+        print(json.dumps(report.inspection_json(dataset, found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(report.inspection_text(dataset, found), end="")
+
+
+def _add_export(command: argparse.ArgumentParser) -> None:
+    option = command.add_argument
+    option("data", metavar="DATA", help="a folder, a table, or a built-in data set: digits, photo_patches")
+    option("folder", metavar="FOLDER", help="a new folder; evaluate FOLDER prints the same numbers")
+    roles = ", ".join(COLUMN_NAMES)
+    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
+    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    command.set_defaults(run=_export)
+
+
+def _export(parsed: argparse.Namespace) -> None:
+    columns = dict(_pair(given, "--column ROLE=COLUMN") for given in parsed.column)
+    export(load(parsed.data, columns=columns, encoding=parsed.encoding), Path(parsed.folder))
 
 
 def _add_glyphlab(command: argparse.ArgumentParser) -> None:

@@ -184,8 +184,7 @@ def near_pairs(
     skip : (n,) bool, optional
         Rows that are nobody's duplicate: flat pictures, zero vectors.
     """
-    if not 0 < threshold <= 1:
-        raise DataError(f"--threshold {threshold:g}: a cosine between 0 and 1 says from where on vectors are alike")
+    check_threshold(threshold)
     n, depth = position.shape
     left_out = np.zeros(n, bool) if skip is None else skip.copy()
     left_out[zero_rows(vectors)] = True
@@ -209,6 +208,18 @@ def near_pairs(
     keep = (first < second) & ~left_out[first] & ~left_out[second]
     _, unique = np.unique(first[keep] * max(n, 1) + second[keep], return_index=True)
     return _best(first[keep][unique], second[keep][unique], score[keep][unique])
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold that is no cosine above 0."""
+    if not 0 < threshold <= 1:
+        raise DataError(f"--threshold {threshold:g}: a cosine above 0, at most 1, says from where on vectors are alike")
+
+
+def nearest(query: NDArray[np.generic], gallery: NDArray[np.generic]) -> IntArray:
+    """(n_query,) which gallery item is nearest to each query, by cosine, ties by position?"""
+    relevance = Relevance(Sets.empty(len(query)), Sets.empty(len(query)), len(gallery))
+    return rank(query, gallery, relevance, top=1).top_position[:, 0]
 
 
 def hash_pairs(looks: Looks, *, distance: int = DISTANCE) -> Pairs:

@@ -164,6 +164,8 @@ def _inner(place: Place) -> Place:
         only = inside[0] if len(inside) == 1 else None
         if only is None or not only.is_dir() or only.is_symlink() or only.name.lower() in FOLDERS:
             break
+        if all(path.suffix.lower() in PICTURE_SUFFIXES for path in only.iterdir()):
+            break  # the pictures of one class
         folder = only
     return Place(folder, place.file, place.columns, place.encoding)
 
@@ -691,11 +693,11 @@ READERS: dict[str, Form] = {
     "samples.json of a FiftyOne data set": (lambda place: bool(place.find("samples.json")), _fiftyone_form),
     "labels.json of FiftyOne, with its folder data": (lambda place: bool(place.find("labels.json")), _labels_form),
     "ROxford's ground truth (gnd….json)": (lambda place: bool(place.find("gnd*.json")), _ground_truth_form),
+    "TREC qrels, and a run": (lambda place: bool(_files_named(place, "qrels")), _trec_form),
     "a table (.csv, .tsv) with a column of picture files, or with embeddings beside it": (
         lambda place: place.table is not None,
         _table_form,
     ),
-    "TREC qrels, and a run": (lambda place: bool(_files_named(place, "qrels")), _trec_form),
     "Parquet with pictures, paths or vectors": (lambda place: bool(_parquet_files(place)), _parquet_form),
     "Omniglot's one-shot runs (class_labels.txt)": (
         lambda place: place.file is None and next(place.folder.rglob("class_labels.txt"), None) is not None,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from . import draws, leakage, training
+from .audit import Finding
+from .dataset import Dataset
 from .draws import Draw, Halves
 from .evaluation import Estimate, Evaluation
+from .inspection import Inspection
+from .interchange import qrels_text, run_text
 from .leakage import Experiments
 from .spec import Spec
 from .training import Material
@@ -76,22 +82,64 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
             }
             for direction in evaluation.directions
         },
-        "findings": [
-            {
-                "kind": finding.kind,
-                "severity": finding.severity,
-                "count": finding.count,
-                "message": finding.message,
-                "examples": list(finding.examples),
-            }
-            for finding in evaluation.findings
-        ],
+        "findings": [_finding_json(finding) for finding in evaluation.findings],
     }
 
 
 def to_csv(evaluation: Evaluation) -> str:
     """Spell the table of queries as CSV; what is undefined is empty."""
-    return str(evaluation.table.to_csv(index=False, lineterminator="\n"))
+    return table_csv(evaluation.table)
+
+
+def to_qrels(evaluation: Evaluation) -> str:
+    """Spell what is relevant as TREC qrels, one direction after the other; junk pairs get grade −1."""
+    judged: list[tuple[str, str, int]] = []
+    for direction in evaluation.directions:
+        ids, split = evaluation.dataset.ids, direction.split
+        for grade, (indptr, position) in ((1, direction.relevance.pairs()), (-1, direction.relevance.junk.pairs())):
+            query = np.repeat(np.arange(len(split.query)), np.diff(indptr))
+            pairs = zip(ids[split.query[query]], ids[split.gallery[position]], strict=True)
+            judged += [(asked, answer, grade) for asked, answer in pairs]
+    return qrels_text(judged)
+
+
+def to_run(evaluation: Evaluation) -> str:
+    """Spell the kept top of each list as a TREC run, one direction after the other; see ``interchange.run_text``."""
+    ids = evaluation.dataset.ids
+    return "".join(
+        run_text(
+            list(ids[direction.split.query]),
+            list(ids[direction.split.gallery]),
+            direction.ranking.top_position,
+            direction.ranking.top_similarity,
+            "recall_core",
+        )
+        for direction in evaluation.directions
+    )
+
+
+def inspection_text(dataset: Dataset, found: Inspection) -> str:
+    """Spell an inspection as text: what was looked at, then a line a finding."""
+    lines = ["[audit]", f"  {dataset.name}: {len(dataset)} items, fingerprint {dataset.fingerprint[:12]}", "[findings]"]
+    lines += [f"  {finding.severity}: {finding.message}" for finding in found.findings] or ["  none"]
+    return "\n".join(lines) + "\n"
+
+
+def inspection_json(dataset: Dataset, found: Inspection) -> dict[str, Any]:
+    """Spell an inspection as one JSON object: findings, and each table as a list of rows."""
+    tables = ("pairs", "hubs", "labels", "classes", "unreadable", "without_relevant")
+    return {
+        "format": FORMAT,
+        "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint},
+        "n_item": len(dataset),
+        "findings": [_finding_json(finding) for finding in found.findings],
+        **{name: json.loads(getattr(found, name).to_json(orient="records", double_precision=15)) for name in tables},
+    }
+
+
+def table_csv(table: pd.DataFrame) -> str:
+    """Spell a table as CSV; what is undefined is empty."""
+    return str(table.to_csv(index=False, lineterminator="\n"))
 
 
 def describe(spec: Spec) -> str:
@@ -232,6 +280,16 @@ def _score_json(estimate: Estimate) -> dict[str, Any]:
             "expected": _defined(expected),
             "best": _defined(best),
         },
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "count": finding.count,
+        "message": finding.message,
+        "examples": list(finding.examples),
     }
 
 
