@@ -32,7 +32,7 @@ if verdict == "empty":
 elif verdict == "saturated":
     st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
     with st.container(horizontal=True):
-        for i, harder in enumerate(choices.harder(here.dataset, here.folder, here.spec)):
+        for i, harder in enumerate(choices.harder(here.dataset, here.folder, evaluation.spec)):
             st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))
 if worst:
     gallery.show(

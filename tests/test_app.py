@@ -192,8 +192,9 @@ def test_without_own_data_the_door_says_how_to_bring_some(own_root: Path) -> Non
 
 
 def test_the_command_names_the_set_as_the_readme_does() -> None:
-    command = run("overview", data="glyphlab").code[0].value
-    assert command.startswith("python -m recall_core evaluate data/glyphlab ")
+    assert run("overview", data="glyphlab").code[0].value == "python -m recall_core evaluate data/glyphlab"
+    changed = run("overview", data="glyphlab", encoder="mean").code[0].value
+    assert changed == "python -m recall_core evaluate data/glyphlab --encoder mean"
 
 
 @pytest.mark.parametrize("page", PAGES)

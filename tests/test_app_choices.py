@@ -3,10 +3,12 @@
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from pages.shared import charts, choices, doors
+from recall_core import sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.spec import DEFAULT_KS, Spec
@@ -23,6 +25,7 @@ def lab() -> Dataset:
 def test_the_default_of_each_choice_is_the_engines_own(lab: Dataset) -> None:
     first = {name: options[0] for name, options in choices.offered(lab, LAB).items()}
     assert first == {
+        "embeddings": "-",
         "encoder": "raw",
         "split": "by-view",
         "relevant": "scene_id",
@@ -51,10 +54,71 @@ def test_a_set_that_cannot_say_what_is_right_is_refused() -> None:
         choices.offered(Dataset("bare", table, {"path": "path"}), Path())
 
 
+def spec_of(dataset: Dataset, folder: Path, *, seed: int = 0, **changes: str) -> Spec:
+    offered = choices.offered(dataset, folder)
+    return choices.make_spec(
+        "lab", {name: options[0] for name, options in offered.items()} | changes, offered, seed=seed
+    )
+
+
+def test_what_stands_at_its_default_is_left_open_for_the_engine(lab: Dataset) -> None:
+    assert spec_of(lab, LAB) == Spec("lab")
+
+
+def test_each_change_reaches_the_spec(lab: Dataset) -> None:
+    spec = spec_of(
+        lab,
+        LAB,
+        encoder="mean",
+        split="leave-one-out",
+        relevant="orientation",
+        similarity="dot",
+        no_relevant="exclude",
+        junk_same="scene_id",
+        where="split=val",
+    )
+    assert spec == Spec(
+        "lab",
+        encoder="mean",
+        split="leave-one-out",
+        relevant="orientation",
+        similarity="dot",
+        no_relevant="exclude",
+        junk_same="scene_id",
+        where=(("split", ("val",)),),
+    )
+    assert spec_of(lab, LAB, query_images="corrupted_test.npy").query_images == str(Path("lab", "corrupted_test.npy"))
+
+
+def test_vectors_that_came_with_the_data_are_taken_until_an_encoder_is_chosen() -> None:
+    images = np.zeros((4, 2, 2), np.float32)
+    data = Dataset.from_arrays(np.eye(4), list("aabb"), images=images)
+    assert choices.offered(data, Path())["embeddings"] == ("given", "-")
+    assert spec_of(data, Path()) == Spec("lab")
+    assert spec_of(data, Path(), embeddings="-").encoder == "raw"
+    assert spec_of(data, Path(), embeddings="-", encoder="mean").encoder == "mean"
+    assert spec_of(data, Path(), encoder="mean").encoder is None
+
+
+def test_without_pictures_there_is_no_encoder_to_choose() -> None:
+    data = Dataset.from_arrays(np.eye(4), list("aabb"))
+    assert choices.offered(data, Path())["encoder"] == ("-",)
+    assert choices.offered(data, Path())["embeddings"] == ("given",)
+
+
+def test_judgements_that_the_data_prescribe_hold_until_a_column_is_chosen() -> None:
+    table = pd.DataFrame({"id": list("abcd"), "label": list("xxyy")}, dtype="str")
+    data = Dataset(
+        "judged", table, {"id": "id", "label": "label"}, None, {"v": np.eye(4)}, (), {"relevant_pairs": "qrels.txt"}
+    )
+    assert choices.offered(data, Path())["relevant"] == ("(judged)", "label")
+    assert spec_of(data, Path()).relevant is None
+    assert spec_of(data, Path(), relevant="label").relevant == "label"
+
+
 def test_the_seed_is_left_out_where_nothing_is_drawn(lab: Dataset) -> None:
-    chosen = {name: options[0] for name, options in choices.offered(lab, LAB).items()}
-    assert choices.make_spec("lab", chosen, seed=3).seed is None
-    assert choices.make_spec("lab", chosen | {"split": "random"}, seed=3).seed == 3
+    assert spec_of(lab, LAB, seed=3).seed is None
+    assert spec_of(lab, LAB, split="random", seed=3).seed == 3
 
 
 def test_all_rows_and_one_part_are_spelled_apart() -> None:
@@ -83,7 +147,7 @@ def test_the_command_names_files_from_the_folder_of_the_app() -> None:
 
 
 def test_harder_questions_are_offered_while_they_are_harder(lab: Dataset) -> None:
-    spec = choices.defaults(lab, LAB, str(LAB))
+    spec = sources.resolve(lab, Spec())
     assert [set(harder.changes) for harder in choices.harder(lab, LAB, spec)] == [
         {"query_images"},
         {"relevant", "junk_same"},

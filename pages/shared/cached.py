@@ -17,6 +17,7 @@ from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation, evaluate
 from recall_core.images import Pictures
+from recall_core.readers import PICTURE_SUFFIXES
 from recall_core.samples import SAMPLES
 from recall_core.spec import Spec
 from recall_core.vectors import Array, read_array
@@ -32,14 +33,18 @@ def data_root() -> Path:
 
 
 def data_sets() -> dict[str, str]:
-    """Which data sets are there: name → what the engine loads. Built-in ones first, then folders with a table.
+    """Which data sets are there: name → what the engine loads. Built-in ones first, then folders.
 
     A name comes from this list or it is nothing: the URL never names a path.
     """
     root = data_root()
     folders = sorted(root.iterdir()) if root.is_dir() else []
-    own = {f.name: str(f) for f in folders if (f / "metadata.csv").is_file() and f.resolve().is_relative_to(root)}
+    own = {f.name: str(f) for f in folders if _is_offered(f, root)}
     return {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES} | own
+
+
+def _is_offered(folder: Path, root: Path) -> bool:
+    return folder.is_dir() and not folder.name.startswith(".") and folder.resolve().is_relative_to(root)
 
 
 def own_data_sets() -> list[str]:
@@ -48,9 +53,9 @@ def own_data_sets() -> list[str]:
 
 
 def dataset(name: str) -> Dataset:
-    """Load a data set by its name in ``data_sets``; a changed table or array is read anew."""
+    """Load a data set by its name in ``data_sets``; it is read anew when a table, an array or the folder changes."""
     path = data_sets()[name]
-    return _dataset(" ".join([path, *(_stamp(Path(path, file)) for file in ("metadata.csv", "images.npy"))]), path)
+    return _dataset(f"{path} {_folder_stamp(Path(path))}", path)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -71,10 +76,11 @@ def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
 
 def _encoded(data: Dataset, spec: Spec) -> Array | None:
     """Encode a data set once for all the specs that use the same vectors."""
-    if spec.encoder is None:
+    resolved = sources.resolve(data, spec)
+    if resolved.encoder is None:
         return None
-    key = spec.key() if sources.is_fitted(spec.encoder) else spec.encoder
-    return _vectors(f"{data.fingerprint} {key}", data, spec)
+    key = resolved.key() if sources.is_fitted(resolved.encoder) else resolved.encoder
+    return _vectors(f"{data.fingerprint} {key}", data, resolved)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -120,4 +126,12 @@ def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
 
 def _stamp(file: Path) -> str:
     """Tell versions of a file apart by time and size."""
-    return f"{file.stat().st_mtime_ns}:{file.stat().st_size}" if file.is_file() else "-"
+    return f"{file.stat().st_mtime_ns}:{file.stat().st_size}" if file.exists() else "-"
+
+
+def _folder_stamp(folder: Path) -> str:
+    """Tell states of a folder apart without asking every picture."""
+    if not folder.is_dir():
+        return "-"
+    beside = sorted(file for file in folder.iterdir() if file.suffix.lower() not in PICTURE_SUFFIXES)
+    return " ".join([_stamp(folder), *(f"{file.name}:{_stamp(file)}" for file in beside)])

@@ -1,10 +1,10 @@
 """What the sidebar can offer for a data set, and how the choices become a spec, a link and a command. All pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_core import protocol, report, splits
+from recall_core import report, sources, splits
 from recall_core.dataset import Dataset
 from recall_core.encoders import ENCODERS, FITTED
 from recall_core.evaluation import Evaluation
@@ -16,11 +16,11 @@ from .words import _, number
 ALL_ROWS = "*"
 """How the sidebar and the URL spell the empty filter: an empty value would mean "nothing chosen"."""
 
-CLEAN = "-"
-"""How they spell that the query side's pictures are not replaced."""
+NONE = "-"
+"""How they spell that a choice is not made: no vectors given, nothing left out, the pictures as they are."""
 
-NO_JUNK = "-"
-"""How they spell that no column makes relevant pictures junk."""
+JUDGED = "(judged)"
+"""How they spell that a file of judgements says what is right, not a column."""
 
 
 @dataclass(frozen=True)
@@ -32,29 +32,40 @@ class Harder:
 
 
 def offered(dataset: Dataset, folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which values can each field of the spec take on this data set? The default comes first.
+    """Which values can each field of the spec take on this data set? What the engine takes by itself comes first.
 
     Raises
     ------
     DataError
-        No column can say what is right.
+        No column can say what is right, or there is nothing to compare.
     """
-    default = protocol.resolve(dataset, Spec(), fitted=False)
-    labels = _label_columns(dataset)
+    default, labels = sources.resolve(dataset, Spec()), _label_columns(dataset)
+    able = [] if dataset.pictures is None else [*ENCODERS, *(FITTED if _has_training_rows(dataset) else ())]
     return {
-        "encoder": (*ENCODERS, *(FITTED if _has_training_rows(dataset) else ())),
-        "split": _first(default.split, [name for name in splits.SPLITS if _fits(dataset, name)]),
-        "relevant": _first(default.relevant, labels),
+        "embeddings": _first(default.embeddings or NONE, [*dataset.embeddings, *([NONE] if able else [])]),
+        "encoder": _first(NONE if default.scores or not able else next(iter(ENCODERS)), able),
+        "split": _first(default.split or NONE, [name for name in splits.SPLITS if _fits(dataset, name)]),
+        "relevant": _first(default.relevant or JUDGED, labels),
         "similarity": tuple(SIMILARITIES),
         "no_relevant": POLICIES,
-        "junk_same": (NO_JUNK, *labels),
+        "junk_same": _first(default.junk_same or NONE, [NONE, *labels]),
         "where": _first(_spell(default.where), [*_parts(dataset), ALL_ROWS]),
-        "query_images": (CLEAN, *_query_files(folder)),
+        "query_images": _first(NONE, _query_files(folder) if able else []),
     }
 
 
-def make_spec(data: str, chosen: Mapping[str, str], *, ks: tuple[int, ...] = DEFAULT_KS, seed: int = 0) -> Spec:
-    """Make the spec that the sidebar says; the seed is left out where nothing is drawn.
+def make_spec(
+    data: str,
+    chosen: Mapping[str, str],
+    offered: Mapping[str, Sequence[str]],
+    *,
+    ks: tuple[int, ...] = DEFAULT_KS,
+    seed: int = 0,
+) -> Spec:
+    """Make the spec that the sidebar says.
+
+    What stands at its default is left open: the engine fills it, with what this form of data prescribes, and the
+    command need not spell it.
 
     Parameters
     ----------
@@ -63,26 +74,23 @@ def make_spec(data: str, chosen: Mapping[str, str], *, ks: tuple[int, ...] = DEF
     chosen : mapping
         A value of ``offered`` for each field.
     """
-    file, junk = chosen["query_images"], chosen["junk_same"]
+    changed = {field: value for field, value in chosen.items() if value != offered[field][0]}
     spec = Spec(
         data,
         ks=ks,
-        encoder=chosen["encoder"],
-        split=chosen["split"],
-        relevant=chosen["relevant"],
+        split=changed.get("split"),
+        relevant=changed.get("relevant"),
         similarity=chosen["similarity"],
         no_relevant=chosen["no_relevant"],
-        where=read_where(chosen["where"]),
-        query_images=None if file == CLEAN else str(Path(data, file)),
-        junk_same=None if junk == NO_JUNK else junk,
+        where=read_where(changed["where"]) if "where" in changed else None,
+        query_images=str(Path(data, changed["query_images"])) if "query_images" in changed else None,
+        junk_same=changed["junk_same"].replace(NONE, "") if "junk_same" in changed else None,
     )
+    if chosen["embeddings"] != NONE:
+        spec = spec.replace(embeddings=changed.get("embeddings"))
+    elif "embeddings" in changed or "encoder" in changed:
+        spec = spec.replace(encoder=chosen["encoder"])
     return spec.replace(seed=seed) if spec.draws else spec
-
-
-def defaults(dataset: Dataset, folder: Path, data: str) -> Spec:
-    """Make the spec of a data set that nobody has changed yet."""
-    spec = make_spec(data, {name: options[0] for name, options in offered(dataset, folder).items()})
-    return spec.replace(where=None)
 
 
 def read_where(spelled: str) -> Filter:
@@ -125,16 +133,16 @@ def to_command(spec: Spec, root: Path) -> str:
 
 
 def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:
-    """Which harder questions does this data set offer, where everything was found?"""
+    """Which harder questions does this data set offer, where a resolved spec found everything?"""
     options = offered(dataset, folder)
     label = dataset.columns.get("label")
     found = []
     if spec.query_images is None and len(options["query_images"]) > 1:
         found.append(Harder(_("Disturb the pictures that ask"), {"query_images": options["query_images"][1]}))
-    if label and spec.relevant != label and spec.relevant in options["junk_same"]:
+    if label and spec.relevant not in (label, None) and spec.relevant in options["junk_same"]:
         own = {"relevant": label, "junk_same": spec.relevant}
         found.append(Harder(_("Ask for the same {column}, not the same {group}").format(column=label, group=spec.relevant), own))  # fmt: skip  # noqa: E501
-    if spec.encoder != "mean":
+    if "mean" in options["encoder"] and spec.encoder != "mean":
         found.append(Harder(_("See only how bright a picture is"), {"encoder": "mean"}))
     return found
 
@@ -153,8 +161,8 @@ def counts_line(name: str, evaluation: Evaluation) -> str:
     return " · ".join([name, split_words(evaluation.spec.split), asking])
 
 
-def _first(default: str | None, others: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*([default] if default is not None else []), *others]))
+def _first(default: str, others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([default, *others]))
 
 
 def _fits(dataset: Dataset, split: str) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -10,8 +9,9 @@ import streamlit as st
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
+from recall_core.spec import Spec
 
-from . import cached, choices, gallery, shell, tiles
+from . import cached, gallery, shell, tiles
 from .gallery import Tile
 from .words import _, number
 
@@ -90,8 +90,7 @@ def _open(name: str) -> None:
 
 
 def _default_evaluation(name: str) -> Evaluation:
-    dataset, path = cached.dataset(name), cached.data_sets()[name]
-    return cached.evaluation(dataset, choices.defaults(dataset, Path(path), path))
+    return cached.evaluation(cached.dataset(name), Spec(cached.data_sets()[name]))
 
 
 def _found(evaluation: Evaluation) -> tuple[str, str]:
@@ -102,10 +101,10 @@ def _found(evaluation: Evaluation) -> tuple[str, str]:
 
 
 def _first_failure(evaluation: Evaluation) -> list[Tile]:
-    """Show a query that fails, but not hopelessly: its list, with the right one in it, where there is such a one."""
+    """Show the surest mistake whose right picture can still be seen beside it, where there is one."""
     table = evaluation.table
     near = table[table["first_rank"].between(2, N_TILES - 1)]
-    facts = (near if len(near) else table).iloc[0]
+    facts = (near if len(near) else table).nsmallest(1, "margin").iloc[0]
     return _query_and_list(evaluation, facts["direction"], int(facts["query"]))
 
 

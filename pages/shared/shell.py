@@ -176,9 +176,13 @@ def _sidebar(*, folded: bool) -> Here:
     front, back = st.container(), st.expander(_("More choices"))
 
     def ask(field: str, label: str, help: str, **more: Any) -> None:
-        chosen[field] = _select(field, offered[field], label, help=help, **more)
+        if offered[field] == (choices.NONE,):
+            chosen[field] = choices.NONE  # nothing to choose on this data set
+        else:
+            chosen[field] = _select(field, offered[field], label, help=help, **more)
 
     with back if folded else front:
+        ask("embeddings", _("Vectors"), _("Numbers that came with the data; “-” makes them from the pictures."))
         ask("encoder", _("Encoder"), _("What turns a picture into numbers."))
         ask("split", _("Split"), _("Who asks, and who answers."))
         ask("relevant", _("Right picture: same …"), _("A picture is right if it has the same value in this column."))
@@ -186,20 +190,20 @@ def _sidebar(*, folded: bool) -> Here:
     with back:
         ask("where", _("Rows"), "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
         ask("query_images", _("Pictures that ask"), _("A file that replaces the pictures of the asking side."))
-        ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here are left out, neither right nor wrong."))  # fmt: skip  # noqa: E501
+        ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here do not count."))
         ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
         ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
-        ks = choices.read_ks(
-            st.text_input(_("List of k"), ",".join(map(str, DEFAULT_KS)), key="ks", bind="query-params")
-        )
+        ks = choices.read_ks(st.text_input(_("List of k"), _spell(DEFAULT_KS), key="ks", bind="query-params"))
         seed = int(st.number_input(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed", bind="query-params"))
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
     chosen["where"] = _readable(chosen["where"], offered["where"][0])
-    more = {"ks": ",".join(map(str, ks)), "seed": str(seed), "k": k, "lang": words.language()}
-    spec = choices.make_spec(sets[name], chosen, ks=ks, seed=seed)
-    if chosen["where"] == offered["where"][0]:
-        spec = spec.replace(where=None)  # the engine's own default, which a command need not spell
+    more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language()}
+    spec = choices.make_spec(sets[name], chosen, offered, ks=ks, seed=seed)
     return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
+
+
+def _spell(ks: Sequence[int]) -> str:
+    return ",".join(map(str, ks))
 
 
 def _select(key: str, options: Sequence[str], label: str, **more: Any) -> str:
