@@ -31,6 +31,8 @@ The modules, in the order in which data flows; imports run the same way:
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``inspection``   everything suspicious about a data set, as findings and tables
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
+``failures``     which queries miss, the worst first, and why
+``slices``       where it fails: each metric by the values of a column
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds
 ``leakage``      what leaks, and what it does to the number: the lesson's three experiments

@@ -73,6 +73,7 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
         relevant=parsed.relevant,
         relevant_pairs=parsed.relevant_pairs,
         protocol=parsed.protocol,
+        corrections=parsed.corrections,
         junk_same=parsed.junk_same,
         embeddings=parsed.embeddings,
         gallery_embeddings=parsed.gallery_embeddings,
@@ -85,6 +86,7 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
         no_relevant=parsed.no_relevant,
         ks=tuple(parsed.k),
         seed=parsed.seed,
+        slice=_filter(parsed.slice),
         bad_rows=parsed.bad_rows,
     )
 
@@ -105,6 +107,7 @@ def add_spec_options(command: argparse.ArgumentParser) -> None:
     option("--relevant", metavar="COLUMN", help="equal values are relevant to each other (default: group, else label)")
     option("--relevant-pairs", metavar="FILE", help="judgements instead: a table, TREC qrels, ROxford's .json")
     option("--protocol", metavar="NAME", help=f"of ROxford's ground truth: {', '.join(PROTOCOLS)} (default: medium)")
+    option("--corrections", metavar="FILE", help="judged pairs on top of the rule: above 0 is right, 0 wrong")
     option("--junk-same", metavar="COLUMN", help="relevant items with the same value here are left out")
     option("--embeddings", metavar="FILE", help="vectors (.npy, .npz, .parquet, .feather, .csv), by id or by row")
     option("--gallery-embeddings", metavar="FILE", help="the gallery's vectors, where the sides are stored apart")
@@ -119,6 +122,7 @@ def add_spec_options(command: argparse.ArgumentParser) -> None:
     option("--no-relevant", choices=POLICIES, default="miss", help="a query with nothing relevant (default: miss)")
     option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")
     option("--seed", metavar="N", type=int, help="of a random split or draw (default: 0)")
+    option("--slice", metavar="COL=VALUE", action="append", help="queries that count, chosen after ranking; LOW..HIGH")
     option("--bad-rows", choices=BAD_ROWS, default="stop", help="rows with nan or infinity (default: stop)")
 
 

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from . import audit, metrics, protocol, ranking, sources
 from .audit import Finding
 from .dataset import Dataset
+from .errors import DataError
 from .metrics import Score
 from .ranking import Ranking
 from .relevance import IntArray, Relevance
-from .spec import Spec
+from .spec import Filter, Spec, write_filter
 from .splits import Split, units
 from .uncertainty import Interval, band, bootstrap_intervals, intervals
 from .vectors import Array
@@ -197,8 +198,13 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
             )
         ranked.append((split, relevance, order))
         notes += protocol.findings(dataset, spec, split, relevance, same)
-    whole = assemble(dataset, given, spec, ranked, n_dim=None if asked is None else int(asked.shape[1]))
-    return replace(whole, findings=(*notes, *_whole_findings(whole)))
+    whole = assemble(
+        dataset, given, spec.replace(slice=None), ranked, n_dim=None if asked is None else int(asked.shape[1])
+    )
+    if spec.slice is not None:
+        whole = select_queries(whole, spec.slice)
+        notes += whole.findings
+    return replace(whole, given=given, findings=(*notes, *_whole_findings(whole)))
 
 
 def assemble(
@@ -223,6 +229,58 @@ def assemble(
         pd.concat(tables, ignore_index=True),
         tuple(findings),
     )
+
+
+def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
+    """How do these queries fare, asking the same gallery as before? (a slice)
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    conditions : Filter
+        On the queries' cells in the data set's table; see ``spec.read_filter``. A value ``low..high`` takes a range of
+        numbers. A slice of a slice meets both, so it names other columns.
+
+    Returns
+    -------
+    Evaluation
+        Queries counted anew from 0, everything estimated from them alone; directions without such queries are gone.
+        The first finding says what was selected; the others are those of the whole.
+
+    Raises
+    ------
+    DataError
+        No such column or value, no query that meets the conditions, or a column that is sliced already.
+    """
+    dataset, former = evaluation.dataset, evaluation.spec.slice or ()
+    twice = {column for column, _ in former} & {column for column, _ in conditions}
+    if twice:
+        raise DataError(f"the queries are already a slice by {', '.join(sorted(twice))}; choose it anew from the whole")
+    rows = protocol.select_rows(dataset, conditions)
+    ranked, n_query = [], 0
+    for direction in evaluation.directions:
+        at = np.flatnonzero(np.isin(direction.split.query, rows))
+        n_query += len(at)
+        if len(at):
+            split = replace(direction.split, query=direction.split.query[at])
+            ranked.append((split, direction.relevance.select(at), direction.ranking.select(at)))
+    words = write_filter(conditions)
+    if not ranked:
+        raise DataError(f"no query has {words}; the slice takes queries, after --where and the split")
+    message = f"{n_query} of {evaluation.counts['n_query']} queries are counted: those with {words}"
+    sliced = assemble(
+        dataset,
+        evaluation.given.replace(slice=(*former, *conditions)),
+        evaluation.spec.replace(slice=(*former, *conditions)),
+        ranked,
+        n_dim=evaluation.counts["n_dim"],
+    )
+    return replace(sliced, findings=(audit.note("slice", message, n_query), *evaluation.findings))
+
+
+def query_groups(evaluation: Evaluation) -> IntArray:
+    """(n_query,) the independent unit behind each query, all directions one after the other; they share units."""
+    return np.concatenate([_query_groups(evaluation.dataset, direction.split) for direction in evaluation.directions])
 
 
 def query_table(dataset: Dataset, spec: Spec, direction: Direction) -> pd.DataFrame:

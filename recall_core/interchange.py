@@ -47,6 +47,10 @@ class Judgements:
     junk: NDArray[np.bool_]
     place: list[str]
 
+    def turned(self) -> Judgements:
+        """The same pairs with the other item asking."""
+        return Judgements(self.gallery, self.query, self.grade, self.junk, self.place)
+
 
 def read_judgements(path: Path, protocol: str | None = None) -> Judgements:
     """Which pairs were judged, and how?

@@ -8,16 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import audit, splits
 from .dataset import Dataset
 from .duplicates import Pairs
 from .errors import DataError
-from .interchange import DEFAULT_PROTOCOL, read_judgements
+from .interchange import DEFAULT_PROTOCOL, Judgements, read_judgements
 from .relevance import IntArray, Relevance, Sets
 from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
 from .splits import Split
-from .tables import COLUMN_NAMES
+from .tables import COLUMN_NAMES, number, numbers_of
 
 
 def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
@@ -66,16 +67,30 @@ def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
     keep = np.ones(len(dataset), bool)
     for column, values in conditions:
         cells = dataset.values(column)
+        chosen = np.zeros(len(dataset), bool)
         for value in values:
-            if not (cells == value).any():
+            found = matching(cells, value)
+            if not found.any():
                 there = sorted(set(cells))
                 shown = ", ".join(map(repr, there[:8])) + (" …" if len(there) > 8 else "")
                 raise DataError(f"no row has {column}={value}; its values are {shown}")
-        keep &= np.isin(cells.astype(str), list(values))
+            chosen |= found
+        keep &= chosen
     if not keep.any():
         words = " and ".join(f"{column} in {'|'.join(values)}" for column, values in conditions)
         raise DataError(f"no row has {words}; widen --where")
     return np.flatnonzero(keep)
+
+
+def matching(cells: splits.Text, value: str) -> NDArray[np.bool_]:
+    """(n,) which cells are this value; where none is, ``low..high`` takes a column's numbers, both ends included."""
+    same: NDArray[np.bool_] = cells == value
+    low, dots, high = value.partition("..")
+    numbers = numbers_of(cells) if dots and not same.any() else None
+    try:
+        return same if numbers is None else (number(low) <= numbers) & (numbers <= number(high))
+    except ValueError:
+        return same
 
 
 def directions(dataset: Dataset, spec: Spec, *, drop: IntArray | None = None) -> tuple[Split, ...]:
@@ -111,6 +126,9 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
     else:
         cells = dataset.values(spec.relevant or "")
         relevant = Sets.from_labels(list(cells[split.query]), list(cells[split.gallery]))
+    if spec.corrections is not None:
+        query, position, right = corrections(dataset, spec, split)
+        relevant = _corrected(relevant, query, position, right)
     if spec.split == "leave-one-out":
         own = np.arange(len(split.query))
         junk = _union(junk, Sets(own, np.arange(len(own) + 1), own), n_gallery)
@@ -119,6 +137,28 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
         alike = Sets.from_labels(list(same[split.query]), list(same[split.gallery]))
         junk = _union(junk, _intersection(relevant, alike, n_gallery), n_gallery)
     return Relevance(relevant, junk, n_gallery)
+
+
+def corrections(dataset: Dataset, spec: Spec, split: Split) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Which pairs of this direction were corrected, and which of them are right? (n,) query, position, right.
+
+    What is the same is so whichever of the two asks: a pair is read in both orders.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, names an unknown item, or judges a pair one way and its turned pair the other.
+    """
+    path = Path(spec.corrections or "")
+    judged = read_judgements(path)
+    pairs: dict[tuple[int, int], bool] = {}
+    for one in (judged, judged.turned()):
+        for q, g, grade, _ in _pairs_of(dataset, split, one).tolist():
+            if pairs.setdefault((q, g), grade > 0) != (grade > 0):
+                asks, answers = dataset.ids[split.query[q]], dataset.ids[split.gallery[g]]
+                raise DataError(f"{path.name}: {asks!r} and {answers!r} are right in one order and wrong in the other")
+    table = np.array(list(pairs), dtype=np.intp).reshape(-1, 2)
+    return table[:, 0], table[:, 1], np.array(list(pairs.values()), dtype=bool)
 
 
 def as_the_data_prescribe(dataset: Dataset, spec: Spec) -> Spec:
@@ -225,27 +265,49 @@ def _judged(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool) -> tup
     """Sets from a file of judgements: what is relevant (a grade above 0), and what the judges left out."""
     path = Path(spec.relevant_pairs or "")
     judged = read_judgements(path, spec.protocol)
+    table = _pairs_of(dataset, split, judged.turned() if reverse else judged)
+    if judged.query and not len(table) and not spec.both:
+        raise DataError(
+            f"{path.name}: none of its {len(judged.query)} pairs has its query among the queries and its item in the "
+            "gallery; are the two columns swapped, or the sides?"
+        )
+    right, left_out = table[table[:, 2] > 0], table[table[:, 3] > 0]
+    n_query = len(split.query)
+    return Sets.from_pairs(right[:, 0], right[:, 1], n_query), Sets.from_pairs(left_out[:, 0], left_out[:, 1], n_query)
+
+
+def _pairs_of(dataset: Dataset, split: Split, judged: Judgements) -> IntArray:
+    """(n, 4) query, gallery position, right, junk: the judged pairs whose two items stand on the two sides."""
     row_of = {name: row for names in reversed(dataset.names) for row, name in enumerate(names)}
     at_query = {row: q for q, row in enumerate(split.query)}
     at_gallery = {row: g for g, row in enumerate(split.gallery)}
-    asks, answers = (judged.gallery, judged.query) if reverse else (judged.query, judged.gallery)
     pairs = []
-    for asked, answer, grade, junk, place in zip(asks, answers, judged.grade, judged.junk, judged.place, strict=True):
+    for asked, answer, grade, junk, place in zip(
+        judged.query, judged.gallery, judged.grade, judged.junk, judged.place, strict=True
+    ):
         for item in (asked, answer):
             if item not in row_of:
                 raise DataError(f"{place}: {dataset.name} has no item {item!r}; check the ids")
         q, g = at_query.get(row_of[asked]), at_gallery.get(row_of[answer])
         if q is not None and g is not None:
             pairs.append((q, g, grade > 0, junk))
-    if judged.query and not pairs and not spec.both:
-        raise DataError(
-            f"{path.name}: none of its {len(judged.query)} pairs has its query among the queries and its item in the "
-            "gallery; are the two columns swapped, or the sides?"
-        )
-    table = np.array(pairs, dtype=np.intp).reshape(-1, 4)
-    right, left_out = table[table[:, 2] > 0], table[table[:, 3] > 0]
-    n_query = len(split.query)
-    return Sets.from_pairs(right[:, 0], right[:, 1], n_query), Sets.from_pairs(left_out[:, 0], left_out[:, 1], n_query)
+    return np.array(pairs, dtype=np.intp).reshape(-1, 4)
+
+
+def _corrected(relevant: Sets, query: IntArray, position: IntArray, right: NDArray[np.bool_]) -> Sets:
+    """Give each corrected query a set of its own; all others go on sharing theirs."""
+    own = [
+        np.setdiff1d(np.union1d(relevant.of(q), position[(query == q) & right]), position[(query == q) & ~right])
+        for q in np.unique(query)
+    ]
+    index = relevant.index.copy()
+    index[np.unique(query)] = relevant.n_set + np.arange(len(own))
+    sizes = np.cumsum([len(one) for one in own], dtype=np.intp)
+    return Sets(
+        index,
+        np.concatenate([relevant.indptr, relevant.indptr[-1] + sizes]),
+        np.concatenate([relevant.positions, *own]),
+    )
 
 
 def _keys(sets: Sets, n_gallery: int) -> IntArray:
@@ -276,6 +338,10 @@ def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, s
     if len(junk):
         message = f"{len(junk)} rows are junk, as column {dataset.columns['junk']} says, and take no part"
         found.append(audit.note("junk_rows", message, len(junk)))
+    if spec.corrections is not None:
+        n = len(corrections(dataset, spec, split)[0])
+        message = f"{split.name}: {n} pairs are judged by {Path(spec.corrections).name} instead of the rule"
+        found.append(audit.note("corrections", message, n))
     found += audit.queries_without_relevant(dataset.ids, split, relevance, value)
     found += audit.own_picture_kept(dataset.ids, split, relevance)
     found += audit.same_view(dataset.role("view"), split)

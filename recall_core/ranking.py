@@ -107,6 +107,16 @@ def rank(
     *,
     top: int = 10,
     similarity: str = "cosine",
+    def select(self, queries: ArrayLike) -> Ranking:
+        """Keep these queries (positions), in this order; the gallery stays whole."""
+        at = np.asarray(queries, dtype=np.intp)
+        sizes = self.n_relevant[at]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        pairs = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        of_pair = {name: getattr(self, name)[pairs] for name in ("position", "above", "tied", "rank", "similarity")}
+        of_query = {name: getattr(self, name)[at] for name in ("n_gallery", "top_position", "top_similarity")}
+        return Ranking(indptr, **of_pair, **of_query)
+
     memory: int = 256 * 2**20,
     workers: int | None = None,
     progress: Progress | None = None,

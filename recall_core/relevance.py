@@ -177,6 +177,10 @@ class Relevance:
         kept = np.bincount(query[keep], minlength=n)
         return np.concatenate([[0], np.cumsum(kept)]).astype(np.intp), positions[keep]
 
+    def select(self, queries: ArrayLike) -> Relevance:
+        """Keep these queries, in this order; the gallery stays whole."""
+        return Relevance(self.relevant.select(queries), self.junk.select(queries), self.n_gallery)
+
     def n_relevant(self) -> IntArray:
         """(n_query,) relevant gallery items that are not junk."""
         counts: IntArray = np.diff(self.pairs()[0])

@@ -152,6 +152,8 @@ def describe(spec: Spec) -> str:
     else:
         asks = SPLIT_WORDS.get(spec.split or "", spec.split or "split by default")
     right = f"same {spec.relevant} is right" if spec.relevant else f"{spec.relevant_pairs} says what is right"
+    if spec.corrections:
+        right += f" (but for the pairs in {spec.corrections})"
     if spec.protocol:
         right += f" (protocol {spec.protocol})"
     if spec.junk_same:
@@ -163,6 +165,8 @@ def describe(spec: Spec) -> str:
         source += f", query pictures replaced by {spec.query_images}"
     if spec.corrupt:
         source += f", query pictures made worse by {spec.corrupt}"
+    if spec.slice:
+        source += f"; only queries with {_conditions(spec.slice)} count"
     policy = NO_RELEVANT_WORDS[spec.no_relevant]
     seed = "" if spec.seed is None else f" Drawn with seed {spec.seed}."
     train = f" Trained on {spec.train}." if spec.train else ""

@@ -19,6 +19,9 @@ from .errors import DataError
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
 """Conditions on the table, ``((column, (value, …)), …)``: the values of one column OR, columns AND."""
 
+FILTERS = ("where", "query", "gallery", "slice")
+"""The fields that are filters."""
+
 POLICIES = ("miss", "exclude")
 BAD_ROWS = ("stop", "drop")
 RANDOM_SPLITS = ("random", "grouped")
@@ -54,6 +57,9 @@ class Spec:
         File of judgements: query_id, gallery_id, grade; TREC qrels; ROxford's ground truth.
     protocol : str, optional
         ``easy``, ``medium`` or ``hard``, for ROxford's ground truth.
+    corrections : str, optional
+        File of judgements (query_id, gallery_id, grade) on top of the rule: above 0 makes a pair right, 0 makes it
+        wrong, whichever of the two asks.
     junk_same : str, optional
         Relevant items with the same value in this column are junk.
     embeddings, gallery_embeddings, ids, scores : str, optional
@@ -71,6 +77,8 @@ class Spec:
     ks : tuple of int
     seed : int, optional
         Only where something is drawn.
+    slice : Filter, optional
+        Queries that are counted, chosen after ranking: they ask the same gallery as before.
     bad_rows : str
         ``stop`` or ``drop`` rows whose vectors hold nan or infinity.
     """
@@ -87,6 +95,7 @@ class Spec:
     relevant: str | None = None
     relevant_pairs: str | None = None
     protocol: str | None = None
+    corrections: str | None = None
     junk_same: str | None = None
     embeddings: str | None = None
     gallery_embeddings: str | None = None
@@ -99,6 +108,7 @@ class Spec:
     no_relevant: str = "miss"
     ks: tuple[int, ...] = DEFAULT_KS
     seed: int | None = None
+    slice: Filter | None = None
     bad_rows: str = "stop"
 
     def __post_init__(self) -> None:
@@ -141,7 +151,7 @@ class Spec:
     def to_json(self) -> dict[str, Any]:
         """Spell it as the ``spec`` of the JSON report: keys are flag names with underscores."""
         spelled = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("where", "query", "gallery"):
+        for name in FILTERS:
             if spelled[name] is not None:
                 spelled[name] = {column: list(values) for column, values in spelled[name]}
         return spelled | {"columns": dict(self.columns), "ks": list(self.ks)}
@@ -153,7 +163,7 @@ class Spec:
         unknown = set(values) - {field.name for field in fields(cls)}
         if unknown:
             raise DataError(f"the spec has unknown fields {', '.join(sorted(unknown))}")
-        for name in ("where", "query", "gallery"):
+        for name in FILTERS:
             if values.get(name) is not None:
                 values[name] = make_filter((column, value) for column, some in values[name].items() for value in some)
         values["columns"] = tuple(dict(values.get("columns", {})).items())
@@ -165,7 +175,7 @@ class Spec:
         spelled = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in ("where", "query", "gallery"):
+            if field.name in FILTERS:
                 if value is not None:
                     spelled[field.name] = write_filter(value)
             elif field.name == "columns":
@@ -187,7 +197,7 @@ class Spec:
             A value is not one of its field's.
         """
         values: dict[str, Any] = {f.name: spelled[f.name] for f in fields(cls) if f.name in spelled}
-        for name in ("where", "query", "gallery"):
+        for name in FILTERS:
             if name in values:
                 values[name] = read_filter(values[name])
         if "columns" in values:
@@ -208,7 +218,7 @@ class Spec:
             if field.name == "columns":
                 for role, column in value:
                     words += ["--column", f"{role}={column}"]
-            elif field.name in ("where", "query", "gallery"):
+            elif field.name in FILTERS:
                 if value == ():
                     words += [flag, ""]
                 for column, some in value or ():

@@ -10,10 +10,12 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .errors import DataError
 
@@ -150,6 +152,16 @@ def number(cell: str) -> float:
     if "_" in plain:
         raise ValueError(cell)
     return float(plain)
+
+
+def numbers_of(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.float64] | None:
+    """(n,) a column's cells as numbers, nan where missing; None unless every other cell is a finite number."""
+    try:
+        numbers = np.array([np.nan if cell == MISSING else number(cell) for cell in cells], dtype=np.float64)
+    except ValueError:
+        return None
+    filled = np.array([cell != MISSING for cell in cells], dtype=bool)
+    return numbers if filled.any() and np.isfinite(numbers[filled]).all() else None
 
 
 def normal(cell: str) -> str:

@@ -255,6 +255,11 @@ def holm(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
+def bonferroni(level: float, n: int) -> float:
+    """At which level must each of n intervals be made, that all hold together at ``level``, whatever links them?"""
+    return 1 - (1 - _checked_level(level)) / max(n, 1)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupSums:
     """A score summed inside each group that has anything to evaluate: (n_group,) arrays.

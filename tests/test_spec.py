@@ -33,6 +33,8 @@ def specs(draw: st.DrawFn) -> Spec:
         both=draw(st.booleans()),
         relevant=draw(optional),
         junk_same=draw(optional),
+        corrections=draw(optional),
+        slice=draw(st.none() | filters),
         **{source: draw(optional)},
         similarity=draw(st.sampled_from(["cosine", "dot"])),
         no_relevant=draw(st.sampled_from(["miss", "exclude"])),
