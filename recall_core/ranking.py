@@ -14,7 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import DataError
 from .relevance import IntArray, Relevance
 from .similarity import SIMILARITIES, Run, Vectors, exact_block, exact_pairs, prepare
-from .tiles import Asked, Part, Sizes, one_blas_thread, part_of, parts_of_self, rank_row, top_of_row, top_of_rows
+from .tiles import (
+    Asked,
+    Part,
+    Sizes,
+    one_blas_thread,
+    part_of,
+    parts_of_self,
+    ranges,
+    rank_row,
+    top_of_row,
+    top_of_rows,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -96,6 +107,16 @@ class Ranking:
         """(n_pair,) the query of each pair."""
         return np.repeat(np.arange(self.n_query), self.n_relevant)
 
+    def select(self, queries: ArrayLike) -> Ranking:
+        """Keep these queries (positions), in this order; the gallery stays whole."""
+        at = np.asarray(queries, dtype=np.intp)
+        sizes = self.n_relevant[at]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        pairs = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        of_pair = {name: getattr(self, name)[pairs] for name in ("position", "above", "tied", "rank", "similarity")}
+        of_query = {name: getattr(self, name)[at] for name in ("n_gallery", "top_position", "top_similarity")}
+        return Ranking(indptr, **of_pair, **of_query)
+
 
 Progress = Callable[[int, int], object]
 
@@ -107,16 +128,6 @@ def rank(
     *,
     top: int = 10,
     similarity: str = "cosine",
-    def select(self, queries: ArrayLike) -> Ranking:
-        """Keep these queries (positions), in this order; the gallery stays whole."""
-        at = np.asarray(queries, dtype=np.intp)
-        sizes = self.n_relevant[at]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        pairs = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
-        of_pair = {name: getattr(self, name)[pairs] for name in ("position", "above", "tied", "rank", "similarity")}
-        of_query = {name: getattr(self, name)[at] for name in ("n_gallery", "top_position", "top_similarity")}
-        return Ranking(indptr, **of_pair, **of_query)
-
     memory: int = 256 * 2**20,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -281,10 +292,11 @@ def own_similarities(query: Vectors, gallery: Vectors, relevance: Relevance, run
             members = sets.positions[sets.indptr[s] : sets.indptr[s + 1]]
             for first in range(bounds[s], bounds[s + 1], 256):
                 queries = askers[first : min(first + 256, bounds[s + 1])]
+                counts = indptr[queries + 1] - indptr[queries]
+                pairs = ranges(indptr[queries], counts)
                 block = exact_block(query.take(queries), gallery.take(members))
-                for q, row in zip(queries, block, strict=True):
-                    pairs = slice(indptr[q], indptr[q + 1])
-                    own[pairs] = row[np.searchsorted(members, position[pairs])]
+                row = np.repeat(np.arange(len(queries)), counts)
+                own[pairs] = block[row, np.searchsorted(members, position[pairs])]
 
     shared = len(position) >= 32 * sets.n_set and len(sets.index) >= 4 * sets.n_set
     if shared and SIMILARITIES[query.similarity].by_product:

@@ -426,12 +426,13 @@ def close_block(block: Block, gallery: Vectors, *, top: int) -> Part:
 def _count_shallow(block: Block, gallery: Vectors, key: Keys, starts: IntArray, row: IntArray) -> None:
     """Count the shallow items: those before the band are above, those inside it are settled."""
     pair = np.flatnonzero(~block.deep & ~block.unfiltered[block.place])
+    pair = pair[np.argsort(block.place[pair])]  # neighbours are sought together
     place = block.place[pair]
     first = np.searchsorted(key, _descending_key(place, block.high[pair]), side="left")
     last = np.searchsorted(key, _descending_key(place, block.low[pair]), side="right")
     block.part.above[pair] += first - starts[place]
     rivals = np.where(last - first > (block.own_at[pair] >= 0), last - first, 0)  # more than the item itself
-    settle(block, gallery, np.repeat(pair, rivals), row[_ranges(first, rivals)])
+    settle(block, gallery, np.repeat(pair, rivals), row[ranges(first, rivals)])
 
 
 def _top_of_survivors(
@@ -445,7 +446,7 @@ def _top_of_survivors(
     last = np.searchsorted(key, _descending_key(np.arange(len(floor)), floor), side="right")
     counts = np.where(served, last - starts[:-1], 0)
     query = np.repeat(block.order, counts)
-    _keep_top(block, _best(block.query, gallery, query, row[_ranges(starts[:-1], counts)], top))
+    _keep_top(block, _best(block.query, gallery, query, row[ranges(starts[:-1], counts)], top))
     return served
 
 
@@ -676,7 +677,7 @@ def _junk_rows(block: Block, query: int, n_gallery: int) -> IntArray:
     return rows
 
 
-def _ranges(first: IntArray, counts: IntArray) -> IntArray:
+def ranges(first: IntArray, counts: IntArray) -> IntArray:
     """first[0], first[0] + 1, … counts[0] of them, then the same from first[1]."""
     ends = np.cumsum(counts)
     ranges: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
