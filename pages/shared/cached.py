@@ -71,10 +71,10 @@ def evaluation(data: Dataset, spec: Spec) -> Evaluation:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
-    return evaluate(_data, _spec, encoded=_encoded(_data, _spec))
+    return evaluate(_data, _spec, encoded=encoded(_data, _spec))
 
 
-def _encoded(data: Dataset, spec: Spec) -> Array | None:
+def encoded(data: Dataset, spec: Spec) -> Array | None:
     """Encode a data set once for all the specs that use the same vectors."""
     resolved = sources.resolve(data, spec)
     if resolved.encoder is None:
