@@ -24,6 +24,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``ties``         best, worst and expected values where items tie
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
 ``plain``        the courses' plain functions on matrices and arrays
+``definitions``  one ranking under every convention, and what other tools call each number
 ``uncertainty``  ``Interval``: how far a score can be trusted, by group
 ``audit``        ``Finding``: what is suspicious about the data or the split
 ``spec``         ``Spec``: the choices that determine a number, in four spellings
