@@ -171,16 +171,22 @@ def rank(
         return _rank_blocks(
             lambda rows: exact_block(q.take(rows), g), relevance, top=top, memory=memory, progress=progress
         )
-    return _rank_tiles(
-        q,
-        g,
-        relevance,
-        top=top,
-        sizes=_sizes(len(g), memory, workers),
-        workers=workers,
-        symmetric=q is g and 2 * g.coarse.matrix.nbytes <= memory,
-        progress=progress,
-    )
+    try:
+        return _rank_tiles(
+            q,
+            g,
+            relevance,
+            top=top,
+            sizes=_sizes(len(g), memory, workers),
+            workers=workers,
+            symmetric=q is g and 2 * g.coarse.matrix.nbytes <= memory,
+            progress=progress,
+        )
+    except MemoryError as error:
+        raise DataError(
+            f"ranking {len(q)} queries against {len(g)} items ran out of memory; give a smaller budget than"
+            f" {memory / 2**20:.0f} MiB, keep fewer than {top} at the top, or use a larger machine"
+        ) from error
 
 
 def rank_scores(

@@ -7,6 +7,7 @@ IEEE operation, a sum in one fixed order, or a float64 sum that is exact in any 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,16 +128,26 @@ def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vect
     if similarity not in SIMILARITIES:
         raise DataError(f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}")
     values = _checked(vectors, name)
+    needed = 8 * values.size
     if similarity != "cosine" and values.dtype == np.float64:
         _refuse_rows(values, name, _LARGEST, f"values beyond {_LARGEST:g}", "scale them down")
     try:
+        if needed > physical_memory():
+            raise MemoryError
         return Vectors(similarity, SIMILARITIES[similarity].prepare(values, run))
     except MemoryError as error:
-        size = 8 * values.size / 2**30
         raise DataError(
-            f"{name} {values.shape} need {size:.1f} GiB more in the form in which they are compared, and there is no"
-            " memory for it; give fewer rows or dimensions, or use a larger machine"
+            f"{name} {values.shape} need {needed / 2**30:.1f} GiB more in the form in which they are compared, and"
+            " there is not so much memory; give fewer rows or dimensions, or use a larger machine"
         ) from error
+
+
+def physical_memory() -> float:
+    """Bytes of memory in this machine; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
 
 
 def exact_pairs(query: Vectors, gallery: Vectors, query_rows: ArrayLike, gallery_rows: ArrayLike) -> FloatArray:
@@ -318,9 +329,7 @@ def euclidean_pairs(query: Parts, gallery: Parts) -> FloatArray:
     """
     (q,), (g,) = query, gallery
     difference = q.astype(np.float64) - g
-    mantissa, exponent = np.frexp(fold_sum(difference * difference))
-    distance: FloatArray = np.sqrt(np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40))
-    return 0.0 - distance
+    return _negative_distance(fold_sum(difference * difference))
 
 
 def _cosine_coarse(parts: Parts) -> Coarse:
@@ -420,22 +429,43 @@ def _with_half_squares(
     return matrix
 
 
-def _by_pairs(
-    pairs: Callable[[Parts, Parts], FloatArray],
-) -> Callable[[Parts, Parts], FloatArray]:
-    """A block made of pairs, where no matrix product would be exact."""
+def dot_block(query: Parts, gallery: Parts) -> FloatArray:
+    """Dot product of every row with every row: a matrix product of whole numbers is exact, else pair by pair."""
+    q, g = query[0], gallery[0]
+    if not _are_small_integers(q, g):
+        return _by_pairs(dot_pairs, query, gallery)
+    return q.astype(np.float64) @ g.astype(np.float64).T + 0.0
 
-    def block(query: Parts, gallery: Parts) -> FloatArray:
-        result = np.empty((len(query[0]), len(gallery[0])))
-        for row in range(len(query[0])):
-            one = tuple(part[row : row + 1] for part in query)
-            for at in _slices(len(gallery[0]), _PAIRS):
-                rows = tuple(part[at] for part in gallery)
-                same = tuple(np.broadcast_to(part, (len(rows[0]), part.shape[1])) for part in one)
-                result[row, at] = pairs(same, rows)
-        return result
 
-    return block
+def euclidean_block(query: Parts, gallery: Parts) -> FloatArray:
+    """Negative distance of every row to every row: by products of whole numbers, which are exact, else pair by pair."""
+    if not _are_small_integers(query[0], gallery[0]):
+        return _by_pairs(euclidean_pairs, query, gallery)
+    q, g = query[0].astype(np.float64), gallery[0].astype(np.float64)
+    return _negative_distance(fold_sum(q * q)[:, None] + fold_sum(g * g) - 2 * (q @ g.T))
+
+
+def _by_pairs(pairs: Callable[[Parts, Parts], FloatArray], query: Parts, gallery: Parts) -> FloatArray:
+    (q,), (g,) = query, gallery
+    result = np.empty((len(q), len(g)))
+    for row in range(len(q)):
+        for at in _slices(len(g), _PAIRS):
+            result[row, at] = pairs((np.broadcast_to(q[row], (at.stop - at.start, q.shape[1])),), (g[at],))
+    return result
+
+
+def _are_small_integers(q: AnyFloat, g: AnyFloat) -> bool:
+    """Whether all sums of products, and squared distances, are integers below 2⁵³: counts, codes, pixels in bytes."""
+    largest = sum(float(np.abs(x).max(initial=0.0)) for x in (q, g))
+    if largest**2 * q.shape[1] >= 2.0**53:
+        return False
+    return bool((np.rint(q) == q).all() and (np.rint(g) == g).all())
+
+
+def _negative_distance(squared: FloatArray) -> FloatArray:
+    mantissa, exponent = np.frexp(squared)
+    distance: FloatArray = np.sqrt(np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40))
+    return 0.0 - distance
 
 
 def _round_cosine(high: FloatArray, cross: FloatArray, n_dim: int) -> FloatArray:
@@ -508,11 +538,11 @@ def _refuse_rows(values: AnyFloat, name: str, largest: float, what: str, remedy:
 
 SIMILARITIES = {
     "cosine": Similarity(unit_parts, cosine_pairs, cosine_block, True, _cosine_coarse, _cosine_ask, _cosine_scale),
-    "dot": Similarity(_as_given, dot_pairs, _by_pairs(dot_pairs), False, _dot_coarse, _dot_ask, _dot_scale),
+    "dot": Similarity(_as_given, dot_pairs, dot_block, False, _dot_coarse, _dot_ask, _dot_scale),
     "euclidean": Similarity(
         _as_given,
         euclidean_pairs,
-        _by_pairs(euclidean_pairs),
+        euclidean_block,
         False,
         _euclidean_coarse,
         _euclidean_ask,

@@ -232,6 +232,23 @@ def test_a_query_far_beyond_the_gallery_has_a_hopeless_slack():
         assert slack[0] > 2.0**60
 
 
+def test_vectors_beyond_the_memory_are_refused_before_they_are_copied(monkeypatch):
+    monkeypatch.setattr("recall_core.similarity.physical_memory", lambda: 1000.0)
+    prepare(np.ones((5, 25)))
+    with pytest.raises(DataError, match=r"gallery vectors \(6, 25\) need 0.0 GiB more .* fewer rows or dimensions"):
+        prepare(np.ones((6, 25)), name="gallery vectors")
+
+
+@pytest.mark.parametrize("similarity", ["dot", "euclidean"])
+@pytest.mark.parametrize("largest", [1, 255, 2**24])
+def test_products_of_whole_numbers_equal_the_pairs(similarity, largest):
+    values = np.random.default_rng(10).integers(-largest, largest + 1, (20, 33)).astype(np.float64)
+    for shift in (0.0, 0.5):
+        ready = prepare(values + shift, similarity)
+        i, j = np.indices((20, 20)).reshape(2, -1)
+        assert exact_block(ready, ready).ravel().tolist() == exact_pairs(ready, ready, i, j).tolist()
+
+
 def test_bad_vectors_are_named():
     good = np.ones((9, 2))
     holed, endless = good.copy(), good.copy()
