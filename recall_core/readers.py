@@ -386,6 +386,8 @@ def _one_shot_form(place: Place) -> Reading:
             rows.append((words[0], words[1], "query", run))
             answered[words[1]] = None
         rows += [(name, name, "gallery", name.split("/")[0]) for name in answered]
+    if not rows:
+        raise DataError("class_labels.txt is empty; each line holds a test item and its training item")
     table = pd.DataFrame(rows, columns=["path", "label", "role", "run"], dtype="str")
     # One run is often read alone, from its own folder, whose name its paths begin with.
     root = (

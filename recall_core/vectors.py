@@ -276,6 +276,8 @@ def _npz_scores(path: Path) -> Scores:
 
 def _csv_embeddings(path: Path) -> Embeddings:
     table = read_table(path)
+    if not len(table):
+        raise DataError(f"{path.name} has no rows; it needs a header line and a row a vector")
     columns = {str(name): list(table[name]) for name in table.columns}
     ids = _named(columns, ID_NAMES)
     vectors = _named(columns, EMBEDDING_NAMES)
@@ -324,7 +326,10 @@ def read_arrow(path: Path) -> Any:
 
     read = pyarrow.parquet.read_table if path.suffix.lower() == ".parquet" else pyarrow.feather.read_table
     try:
-        return read(path)
+        table = read(path)
+        table.validate(full=True)
+        str(table.schema)  # decodes every name
+        return table
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(
@@ -459,7 +464,7 @@ def _equal_length(rows: list[list[float]], name: str) -> Array:
                 f"{name} row {row + 1}: {len(numbers)} numbers where the first row has {len(rows[0])}; "
                 "every vector needs the same length"
             )
-    return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    return np.array(rows, dtype=np.float64)
 
 
 def _read_npz(path: Path) -> dict[str, Array]:
