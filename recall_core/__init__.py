@@ -34,6 +34,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``failures``     which queries miss, the worst first, and why
 ``slices``       where it fails: each metric by the values of a column
+``comparison``   which of several evaluations of the same queries is better, and on which
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds
 ``leakage``      what leaks, and what it does to the number: the lesson's three experiments

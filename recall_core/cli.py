@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from . import leakage, report, runs
+from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
 from .duplicates import COSINE, DISTANCE
@@ -26,6 +27,7 @@ from .glyphlab import DEFAULT_SEED, VARIANTS, write
 from .inspection import inspect
 from .interchange import PROTOCOLS
 from .similarity import SIMILARITIES
+from .slices import score_of, slices
 from .sources import encode_dataset
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
 from .splits import SPLITS
@@ -51,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m recall_core", description="Evaluate image retrieval.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
+    _add_compare(
+        commands.add_parser("compare", help="print which of several saved runs is better, and on which queries")
+    )
     _add_audit(commands.add_parser("audit", help="print what is suspicious about the data"))
     _add_export(commands.add_parser("export", help="write the data in our own folder form"))
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
@@ -131,6 +136,10 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("--json", action="store_true", help="print one JSON object instead of text")
     option("--csv", metavar="OUT", help="write one row a query to this file")
+    option(
+        "--slices", metavar="COLUMN", action="append", default=[], help="a score by the values of a column; repeatable"
+    )
+    option("--metric", metavar="NAME", help="the score that --slices shows (default: recall@k at the first k)")
     option("--trec-qrels", metavar="OUT", help="write what is relevant as TREC qrels to this file")
     option("--trec-run", metavar="OUT", help="write the top of each list as a TREC run to this file")
     option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
@@ -156,10 +165,52 @@ def _evaluate(parsed: argparse.Namespace) -> None:
         _writable(parsed.trec_qrels).write_text(report.to_qrels(evaluation), encoding="utf-8")
     if parsed.trec_run is not None:
         _writable(parsed.trec_run).write_text(report.to_run(evaluation), encoding="utf-8")
+    metric = score_of(evaluation, parsed.metric).name
+    sliced = {column: slices(evaluation, column, metric) for column in parsed.slices}
     if parsed.json:
-        print(json.dumps(report.to_json(evaluation), indent=2, ensure_ascii=False, allow_nan=False))
+        whole = report.to_json(evaluation)
+        if sliced:
+            whole["slices"] = report.slices_json(sliced, metric)
+        print(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        print(report.text(evaluation), end="")
+        sections = [report.slices_text(table, column, metric) for column, table in sliced.items()]
+        print(report.text(evaluation), *sections, sep="", end="")
+
+
+def _add_compare(command: argparse.ArgumentParser) -> None:
+    option = command.add_argument
+    option(
+        "runs", metavar="RUN", nargs="+", help="folders written by evaluate --save; the differences are later - earlier"
+    )
+    option("--metric", metavar="NAME", nargs="+", help="scores to compare (default: recall@k at the first k, and map)")
+    option("--common", action="store_true", help="compare the queries that all have, and count the others")
+    option("--json", action="store_true", help="print one JSON object instead of text")
+    option("--csv", metavar="OUT", help="write one row a run and metric to this file")
+    option("--latex", metavar="OUT", help="write the table of runs as a LaTeX tabular to this file")
+    command.set_defaults(run=_compare)
+
+
+def _compare(parsed: argparse.Namespace) -> None:
+    opened = {name: runs.open_run(Path(given)) for name, given in zip(run_names(parsed.runs), parsed.runs, strict=True)}
+    compared = compare(opened, common=parsed.common)
+    metrics = parsed.metric or default_metrics(opened.values())
+    if parsed.csv is not None:
+        _writable(parsed.csv).write_text(report.table_csv(run_table(compared, metrics)), encoding="utf-8")
+    if parsed.latex is not None:
+        _writable(parsed.latex).write_text(report.comparison_latex(compared, metrics), encoding="utf-8")
+    if parsed.json:
+        print(json.dumps(report.comparison_json(compared, metrics), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(report.comparison_text(compared, metrics), end="")
+
+
+def run_names(folders: Sequence[str]) -> list[str]:
+    """Name each run by its folder's name, or by the path as given where two share a name."""
+    short = [Path(folder).resolve().name for folder in folders]
+    names = [one if short.count(one) == 1 else folder for one, folder in zip(short, folders, strict=True)]
+    if len(set(names)) < len(names):
+        raise DataError(f"{max(names, key=names.count)} is named twice; a run is compared with another")
+    return names
 
 
 def _add_audit(command: argparse.ArgumentParser) -> None:

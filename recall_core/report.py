@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from . import draws, leakage, training
+from . import comparison, draws, leakage, slices, training
 from .audit import Finding
+from .comparison import Comparison
 from .dataset import Dataset
 from .draws import Draw, Halves
 from .evaluation import Estimate, Evaluation
@@ -466,3 +467,138 @@ def _by_seed(table: pd.DataFrame, split: str) -> dict[str, dict[str, list[Any]]]
         }
         for name, part in table.groupby(split, sort=False)
     }
+
+
+def slices_text(table: pd.DataFrame, column: str, metric: str) -> str:
+    """Spell ``slices.slices`` as a section of the report."""
+    width = max((len(name) for name in table["slice"]), default=0) + 1
+    lines = [
+        f"[slices by {column}]",
+        f"  {metric}, worst first; all intervals hold together at {slices.LEVEL:.0%} (Bonferroni)",
+    ]
+    for row in _records(table):
+        line = f"  {row['slice'] + ':':<{width}} {number(row['value'])}  {_range(row)}"
+        line += f"  {row['n_counted']} of {row['n_query']} queries"
+        line += "" if row["loss"] is None else f"  {row['loss']:.0%} of all loss"
+        lines.append(line + (f"  small: {row['n_group']} independent groups" if row["small"] else ""))
+    return "\n".join(lines) + "\n"
+
+
+def slices_json(tables: Mapping[str, pd.DataFrame], metric: str) -> dict[str, Any]:
+    """Spell ``slices.slices`` of several columns for JSON: column → its slices."""
+    return {"metric": metric, "level": slices.LEVEL, "columns": {name: _records(one) for name, one in tables.items()}}
+
+
+def comparison_text(compared: Comparison, metrics: Sequence[str]) -> str:
+    """Spell a comparison as text: what each run scores, the paired tests, and for two runs the queries that changed."""
+    lines = ["[comparison]", f"  {compared.n_query} queries in {len(set(compared.groups.tolist()))} groups"]
+    lines += [f"  {finding.severity}: {finding.message}" for finding in compared.findings]
+    runs = _records(comparison.run_table(compared, metrics))
+    width = max(map(len, compared.names)) + 1
+    for metric in metrics:
+        lines.append(f"[{metric}]")
+        for row in runs:
+            if row["metric"] == metric:
+                value = f"{number(row['value'])}  {_range(row)}  {row['method']}"
+                lines.append(f"  {row['run'] + ':':<{width}} {value}".rstrip())
+    lines += [
+        "[paired tests]",
+        "  difference with its interval; sign-flip test by group, corrected for all tests (Holm)",
+    ]
+    lines += [_test_line(row) for row in _records(comparison.paired_tests(compared, metrics))]
+    if len(compared.names) == 2:
+        for metric in metrics:
+            lines += _moved_lines(compared, metric)
+    return "\n".join(lines) + "\n"
+
+
+def comparison_json(compared: Comparison, metrics: Sequence[str]) -> dict[str, Any]:
+    """Spell a comparison as one JSON object; undefined values are ``None``."""
+    spelled: dict[str, Any] = {
+        "format": FORMAT,
+        "n_query": compared.n_query,
+        "runs": _records(comparison.run_table(compared, metrics)),
+        "tests": _records(comparison.paired_tests(compared, metrics)),
+        "specs": {name: one.spec.to_json() for name, one in zip(compared.names, compared.evaluations, strict=True)},
+        "findings": [_finding_json(finding) for finding in compared.findings],
+    }
+    if len(compared.names) == 2:
+        spelled["queries"] = {metric: _records(comparison.query_moves(compared, metric)) for metric in metrics}
+    return spelled
+
+
+def comparison_latex(compared: Comparison, metrics: Sequence[str]) -> str:
+    """Spell the table of runs as a LaTeX ``tabular`` (package booktabs), the best value of each metric in bold."""
+    rows = {(row["run"], row["metric"]): row for row in _records(comparison.run_table(compared, metrics))}
+    best = {
+        name: max((r["value"] for r in rows.values() if r["metric"] == name and r["value"] is not None), default=None)
+        for name in metrics
+    }
+    lines = [
+        f"% {compared.n_query} queries, {comparison.LEVEL:.0%} intervals by groups",
+        "\\begin{tabular}{l" + "l" * len(metrics) + "}",
+        "\\toprule",
+        " & ".join(["run", *map(_latex, metrics)]) + r" \\",
+        "\\midrule",
+    ]
+    for name in compared.names:
+        cells = [_latex(name)]
+        for metric in metrics:
+            row = rows[name, metric]
+            shown = number(row["value"])
+            first = row["value"] is not None and shown == number(best[metric])
+            cells.append((f"\\textbf{{{shown}}}" if first else shown) + f" {_range(row)}")
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "[": "{[}",
+    **{letter: "\\" + letter for letter in "&%$#_{}"},
+}
+"""Letters that mean something to LaTeX → how it prints them."""
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in text)
+
+
+def _moved_lines(compared: Comparison, metric: str, most: int = 10) -> list[str]:
+    moves = comparison.query_moves(compared, metric)
+    lines = [f"[queries by {metric}]"]
+    for outcome in ("lost", "won"):
+        rows = moves[moves["outcome"] == outcome]
+        lines.append(f"  {outcome}: {len(rows)}")
+        for row in _records(rows.head(most)):
+            ranks = " -> ".join(str(row[name] or "none") for name in ("first_rank", "second_rank"))
+            values = f"{number(row['first_value'])} -> {number(row['second_value'])}"
+            lines.append(f"    {row['direction']} {row['id']}: {values}, first hit at rank {ranks}")
+        if len(rows) > most:
+            lines.append(f"    and {len(rows) - most} more")
+    return lines
+
+
+def _test_line(row: Mapping[str, Any]) -> str:
+    what = f"{row['metric']}, {row['second']} - {row['first']}: {_signed(row['difference'])}  {_range(row, _signed)}"
+    tested = f"p={number(row['p'])} corrected {number(row['p_holm'])}"
+    counts = f"won {row['won']}, lost {row['lost']}, tied {row['tied']}"
+    return f"  {what}  {tested}  {counts}; {row['n_changed']} of {row['n_group']} groups differ"
+
+
+def _range(row: Mapping[str, Any], spell: Callable[[float | None], str] = number) -> str:
+    return "undefined" if row["low"] is None else f"[{spell(row['low'])}, {spell(row['high'])}]"
+
+
+def _signed(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:+.4f}"
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table; what is undefined is ``None``."""
+    return [
+        {str(name): _defined(value) if isinstance(value, float) else value for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]
