@@ -22,7 +22,7 @@ from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 from .relevance import IntArray
 from .similarity import FloatArray, Run, Vectors, bands, coarse_query, exact_block, exact_pairs
@@ -207,6 +207,8 @@ def one_blas_thread() -> Iterator[None]:
     with _limit_lock:
         _n_inside += 1
         if _limit is None:
+            # Else threadpoolctl obeys, silently, only the thread that was the first to set a limit in this process.
+            OpenBLASController.clear_controlling_thread(force=True)
             _limit = threadpool_limits(1, user_api="blas")
     try:
         yield
@@ -214,6 +216,7 @@ def one_blas_thread() -> Iterator[None]:
         with _limit_lock:
             _n_inside -= 1
             if _n_inside == 0 and _limit is not None:
+                OpenBLASController.clear_controlling_thread(force=True)
                 _limit.restore_original_limits()
                 _limit = None
 

@@ -254,6 +254,20 @@ def test_blas_gets_its_threads_back_when_the_last_pass_ends():
     assert blas_threads() == before
 
 
+def test_every_thread_can_limit_blas_not_only_the_first_that_did():
+    def inside(found):
+        with one_blas_thread():
+            found.append(blas_threads())
+        found.append(blas_threads())
+
+    before, here, there = blas_threads(), [], []
+    inside(here)
+    other = Thread(target=inside, args=(there,))
+    other.start()
+    other.join()
+    assert here == there == [{1}, before]
+
+
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_cancelled_pass_stops_at_the_next_tile(symmetric, monkeypatch):
     class Enough(Exception):
