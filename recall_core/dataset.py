@@ -219,6 +219,12 @@ def array_digest(array: Array) -> bytes:
     return hashlib.sha256(f"{plain.dtype.str}{plain.shape}".encode() + plain.tobytes()).digest()
 
 
+def reason(pictures: Pictures, position: int, message: str) -> str:
+    """Why a picture cannot be read, with its file's name but not the folder, which is nobody's business on a page."""
+    source = pictures.source[pictures.positions[position]]
+    return message.replace(str(source), source.name, 1) if isinstance(source, Path) else message
+
+
 def picture_digests(pictures: Pictures) -> list[bytes]:
     """SHA-256 of each picture's content as it is stored: of its file, or of its pixels in an array.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .dataset import reason
 from .errors import DataError
 from .images import Picture, Pictures, as_rgb, resize
 from .ranking import rank
@@ -94,7 +95,7 @@ def look(pictures: Pictures, progress: Callable[[int, int], object] | None = Non
         try:
             picture = pictures[i]
         except DataError as problem:
-            problems[i] = str(problem)
+            problems[i] = reason(pictures, i, str(problem))
             continue
         rgb = np.ascontiguousarray(as_rgb(picture))
         digest[i] = hashlib.sha256(repr(rgb.shape).encode() + rgb.tobytes()).digest()

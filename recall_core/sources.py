@@ -11,7 +11,7 @@ import numpy as np
 from . import audit, encoders, protocol, vectors
 from .audit import Finding
 from .corruption import corrupt, parse
-from .dataset import UNREADABLE, Dataset, picture_digests
+from .dataset import UNREADABLE, Dataset, picture_digests, reason
 from .duplicates import Pairs, row_digests, same_content
 from .errors import DataError
 from .images import Pictures
@@ -255,7 +255,9 @@ def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -
         if len(good) == len(pictures) and len(whole) == len(clean):
             raise
         if not len(good):
-            raise DataError(f"none of the {len(pictures)} pictures can be read; the first: {problems[0]}") from None
+            raise DataError(
+                f"none of the {len(pictures)} pictures can be read; the first: {reason(pictures, 0, problems[0])}"
+            ) from None
     readable_train = train[np.isin(train, whole)]
     made = _encode_readable(dataset, spec, pictures.select(good), clean.select(whole), readable_train)
     encoded = np.full((len(pictures), made.shape[1]), np.nan, made.dtype)
@@ -355,7 +357,8 @@ def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) 
 def _unreadable(dataset: Dataset, rows: IntArray, n: int) -> Finding:
     """Pictures without a vector: file by file, and why."""
     first = rows[: audit.N_EXAMPLES]
-    problems = _pictures(dataset).select(first).problems()
+    shown_pictures = _pictures(dataset).select(first)
+    problems = {i: reason(shown_pictures, i, why) for i, why in shown_pictures.problems().items()}
     shown = [f"row {row + 1} (id {dataset.ids[row]!r}): {problems.get(i, 'no vector')}" for i, row in enumerate(first)]
     more = f"; and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
     message = f"{len(rows)} of {n} pictures cannot be read and take no part: {'; '.join(shown)}{more}"

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -56,22 +57,17 @@ def load_upload(
     into.mkdir(parents=True, exist_ok=True)
     if any(into.iterdir()):
         raise ValueError(f"{into} is not empty; each upload needs a folder of its own")
+    folder = into / Path(_plain_name(files[0][0])).stem  # the data set's name, and what messages call it
+    folder.mkdir()
     try:
-        notes = [note for name, content in files for note in store(name, content, into)]
-        if any(path.suffix.lower() in SUFFIXES for path in into.iterdir()):
-            _name_arrays(into)
-        found = load(into, columns=columns, encoding=encoding)
+        notes = [note for name, content in files for note in store(name, content, folder)]
+        if any(path.suffix.lower() in SUFFIXES for path in folder.iterdir()):
+            _name_arrays(folder)
+        found = load(folder, columns=columns, encoding=encoding)
     except BaseException:
-        for path in into.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(folder)
         raise
-    name = Path(_plain_name(files[0][0])).stem
-    name = found.name if found.name != into.name else name
-    return Dataset(
-        *(name, found.table, found.columns, found.pictures, found.embeddings),
-        notes=(*notes, *found.notes),
-        defaults=found.defaults,
-    )
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def store(name: str, content: bytes | IO[bytes], into: Path) -> list[str]:
@@ -105,7 +101,7 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
     notes = []
     try:
         with zipfile.ZipFile(stream) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
             if len(entries) > MAX_ENTRIES:
                 raise DataError(
                     f"{name} holds {len(entries):,} files, more than {MAX_ENTRIES:,}; upload a part of them"

@@ -1,0 +1,191 @@
+"""The documents' table of bad-input messages says what the program really says.
+
+``python -m tests.test_bad_input`` writes the table anew.
+"""
+
+import io
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from recall_core import Dataset, evaluate, from_arrays, load
+from recall_core.errors import DataError
+from recall_core.uploads import load_upload
+from recall_core.vectors import read_embeddings, read_scores
+from tests.conftest import ROOT
+from tests.test_readers import png
+
+DOCUMENT = ROOT / "docs" / "bad-input.md"
+
+INTRODUCTION = """# When the data cannot be right
+
+What cannot be right is refused with a message that says what is wrong, where, and what to do; on the command line the
+exit code is 2. What is merely suspicious never stops a run: it stands among the findings, beside the number. The
+messages below are those of small examples, word for word; a test holds this page to the program.
+"""
+
+ENDING = """
+A picture that is broken, empty, missing, too large or of an unknown format stops nothing: its row takes no part, and a
+finding names row, id and reason. Rows are counted from 1 without the header, lines from 1 with it.
+"""
+
+Case = Callable[[Path], object]
+
+
+def table(content: str | bytes, name: str = "metadata.csv", **choices: object) -> Case:
+    def read(folder: Path) -> object:
+        (folder / "a.png").write_bytes(png(0))
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return evaluate(load(folder), **choices)  # type: ignore[arg-type]
+
+    return read
+
+
+def vectors(values: object, name: str = "vectors.npy") -> Case:
+    def read(folder: Path) -> object:
+        path = folder / name
+        if isinstance(values, bytes):
+            path.write_bytes(values)
+        else:
+            np.save(path, np.asarray(values), allow_pickle=True)
+        if path.suffix == ".npy" and not isinstance(values, bytes) and np.asarray(values).dtype != object:
+            return evaluate(three(), embeddings=str(path))
+        return read_embeddings(path)
+
+    return read
+
+
+def judged(content: str, name: str, choice: str = "relevant_pairs", **choices: object) -> Case:
+    def read(folder: Path) -> object:
+        (folder / name).write_text(content, encoding="utf-8")
+        return evaluate(three(), **{choice: str(folder / name)}, **choices)  # type: ignore[arg-type]
+
+    return read
+
+
+def uploaded(*entries: tuple[str, bytes]) -> Case:
+    def read(folder: Path) -> object:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in entries:
+                archive.writestr(name, content)
+        return load_upload([("photos.zip", stream.getvalue())], folder / "mine")
+
+    return read
+
+
+def three() -> Dataset:
+    return from_arrays(np.eye(3), ["a", "a", "b"])
+
+
+def swapped(folder: Path) -> object:
+    (folder / "pairs.csv").write_text("query_id,gallery_id\n1,0\n", encoding="utf-8")
+    data = from_arrays(np.eye(1), ["a"], np.eye(1), ["a"])
+    return evaluate(data, relevant_pairs=str(folder / "pairs.csv"))
+
+
+SECTIONS: dict[str, dict[str, Case]] = {
+    "Tables": {
+        "another encoding than UTF-8": table("path,label\na.png,Erdő\n".encode("cp1250")),
+        "an encoding that is none": lambda folder: (
+            (folder / "metadata.csv").write_text("path\na.png\n", encoding="utf-8"),
+            load(folder, encoding="utf-9"),
+        ),
+        "an empty file": table(""),
+        "a header without rows": table("path,label\n"),
+        "a row that is too short": table("path,label\na.png,x\na.png\n"),
+        "a quote that is never closed": table('path,label\na.png,"x\n'),
+        "two columns of one name": table("path,label,label\na.png,x,y\n"),
+        "a column without a name": table("path,,label\na.png,x,y\n"),
+        "no column of pictures": table("picture,label\na.png,x\n"),
+        "an empty path": table("path,label\na.png,x\n,y\n"),
+        "a path out of the folder": table("path,label\n../a.png,x\n"),
+        "the same id twice": table("id,path\n0001,a.png\n0001,a.png\n"),
+        "nothing that says what is relevant": table("path,colour\na.png,red\n"),
+        "a value that no row has": table("path,label\na.png,x\n", where=(("label", ("y",)),)),
+        "a side that is neither": table("path,label,role\na.png,x,asker\n"),
+        "several tables": lambda folder: (
+            (folder / "b.csv").write_text("path\na.png\n", encoding="utf-8"),
+            table("path\n", "a.csv")(folder),
+        ),
+        "nothing readable": load,
+    },
+    "Vectors": {
+        "not a whole file": vectors(b"\x93NUMPY\x01\x00"),
+        "Python objects": vectors(np.array([{}], dtype=object)),
+        "text": vectors(b"id,embedding\na,[1 ... 2]\n", "vectors.csv"),
+        "vectors of different lengths": vectors(b"id,embedding\na,[1 2]\nb,[1]\n", "vectors.csv"),
+        "no column of vectors": vectors(b"id,name\na,b\n", "vectors.csv"),
+        "a kind of file that holds none": vectors(b"", "vectors.pkl"),
+        "fewer vectors than rows": vectors(np.eye(2)),
+        "nan or infinity": vectors([[1, 0], [np.nan, 1], [0, 1]]),
+        "overflow of half precision": vectors(np.array([[1, 0], [np.inf, 1], [0, 1]], np.float16)),
+        "an id that the vectors lack": lambda folder: (
+            np.savez(folder / "vectors.npz", embeddings=np.eye(3), ids=np.array(["0", "1", "7"])),
+            evaluate(three(), embeddings=str(folder / "vectors.npz")),
+        ),
+    },
+    "Judgements and scores": {
+        "another header": judged("query,item\n0,1\n", "pairs.csv"),
+        "an id that nobody has": judged("0 0 9 1\n", "qrels.txt"),
+        "a grade that is no number": judged("query_id,gallery_id,grade\n0,1,good\n", "pairs.csv"),
+        "the columns swapped": swapped,
+        "a line of a run that is too short": judged("0 Q0 1 1\n", "run.txt", "scores", relevant="label"),
+        "an item twice in one list": judged("0 Q0 1 1 9 t\n0 Q0 1 2 8 t\n", "run.txt", "scores", relevant="label"),
+        "scores of another shape": lambda folder: (
+            np.save(folder / "scores.npy", np.eye(2)),
+            evaluate(three(), scores=str(folder / "scores.npy")),
+        ),
+        "scores for other items": judged("q Q0 d 1 1 t\n", "run.txt", "scores", relevant="label"),
+        "a run that is empty": lambda folder: ((folder / "run.txt").touch(), read_scores(folder / "run.txt")),
+        "ground truth that is not": judged("{}", "gnd.json"),
+    },
+    "Uploads": {
+        "an entry that climbs out": uploaded(("../../x.png", b"")),
+        "an absolute path": uploaded(("C:\\x.png", b"")),
+        "a bomb": uploaded(("zeros.bmp", bytes(2**25))),
+        "not a zip": lambda folder: load_upload([("photos.zip", b"photos")], folder / "mine"),
+        "another kind of file": lambda folder: load_upload([("model.pkl", b"")], folder / "mine"),
+        "an archive without data": uploaded(("readme.md", b"hello")),
+    },
+}
+"""Section → what is wrong → how to make it happen."""
+
+
+def message(case: Case) -> str:
+    """What the program says, without the folder that the example lay in."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "photos"
+        folder.mkdir()
+        try:
+            case(folder)
+        except DataError as error:
+            return re.sub(rf"{re.escape(place)}/(photos/)?", "", str(error))
+    raise AssertionError("nothing was refused")
+
+
+def document() -> str:
+    lines = [INTRODUCTION]
+    for section, cases in SECTIONS.items():
+        lines += [f"## {section}\n", "| what is wrong | the message |", "|---|---|"]
+        lines += [f"| {what} | `{message(case).replace('|', chr(92) + '|')}` |" for what, case in cases.items()]
+        lines.append("")
+    return "\n".join(lines) + ENDING
+
+
+def test_the_documents_table_of_messages_is_what_the_program_says() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run python -m tests.test_bad_input"
+
+
+def test_every_message_says_where_and_what_to_do() -> None:
+    for cases in SECTIONS.values():
+        for what, case in cases.items():
+            assert re.search(r"[;:] ", message(case)), what
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), encoding="utf-8")
