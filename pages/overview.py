@@ -29,6 +29,8 @@ def open_picked() -> None:
 verdict = numbers.verdict(evaluation)
 if verdict == "empty":
     st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
+elif verdict == "partners":
+    st.info(_("Every query that has a right picture finds it first. What is missing are partners, not skill: this split tore them apart. Choose a split that keeps one of each on both sides."))  # fmt: skip  # noqa: E501
 elif verdict == "saturated":
     st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
     with st.container(horizontal=True):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -29,7 +29,7 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 
 READY = """() => {
   if (!document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')) return false;
@@ -90,38 +90,49 @@ def fresh_app(tmp_path: Path) -> Iterator[Server]:
     with_server.close()
 
 
-@pytest.fixture
-def page(chromium: "Browser") -> "Iterator[Page]":
-    """A light page of 1440×900 in a profile of its own, which fails if anything is asked of the world outside."""
-    yield from visit(chromium, "light")
+@pytest.fixture(scope="session")
+def profiles(chromium: "Browser") -> "Iterator[dict[str, BrowserContext]]":
+    """A visitor who prefers light and one who prefers dark, 1440×900; each keeps what its browser has loaded once."""
+    made = {
+        scheme: chromium.new_context(
+            viewport={"width": 1440, "height": 900}, color_scheme=scheme, reduced_motion="reduce", locale="en-GB"
+        )
+        for scheme in ("light", "dark")
+    }
+    for profile in made.values():
+        profile.set_default_timeout(PATIENCE_MS)
+    yield made
+    for profile in made.values():
+        profile.close()
 
 
 @pytest.fixture
-def dark_page(chromium: "Browser") -> "Iterator[Page]":
-    """As ``page``, for a visitor who prefers dark."""
-    yield from visit(chromium, "dark")
+def page(profiles: "dict[str, BrowserContext]") -> "Iterator[Page]":
+    """A new light page."""
+    yield from visit(profiles["light"])
 
 
-def visit(chromium: "Browser", scheme: str) -> "Iterator[Page]":
-    """Open a page; afterwards check that it broke nothing and asked nobody else."""
-    context = chromium.new_context(
-        viewport={"width": 1440, "height": 900}, color_scheme=scheme, reduced_motion="reduce", locale="en-GB"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
+@pytest.fixture
+def dark_page(profiles: "dict[str, BrowserContext]") -> "Iterator[Page]":
+    """A new dark page."""
+    yield from visit(profiles["dark"])
+
+
+def visit(profile: "BrowserContext") -> "Iterator[Page]":
+    """Open a page; afterwards check that it broke nothing and asked nobody outside this machine."""
+    page = profile.new_page()
     failures: list[str] = []
     asked: set[str] = set()
     page.on("pageerror", lambda error: failures.append(str(error)))
     page.on("request", lambda request: asked.add(request.url))
     yield page
-    context.close()
+    page.close()
     assert not failures
-    strangers = [url for url in asked if not url.startswith(("http://localhost:", "data:", "blob:"))]
-    assert not strangers, "the app must not call out of the machine"
+    assert not [url for url in asked if not url.startswith(("http://localhost:", "data:", "blob:"))]
 
 
 def serve(folder: Path, **environment: str) -> Iterator[Server]:
-    """Start the app on a free port, and stop it afterwards."""
+    """Start the app on a free port; afterwards stop it, and check that nothing failed in it."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -142,6 +153,8 @@ def serve(folder: Path, **environment: str) -> Iterator[Server]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+    written = log.read_text()
+    assert "Traceback" not in written, written
 
 
 def wait_until_healthy(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import app, chromium, dark_page, fresh_app, page
+from tests.browser import app, chromium, dark_page, fresh_app, page, profiles
 
-__all__ = ["DATA", "ROOT", "SHARED", "app", "chromium", "dark_page", "fresh_app", "needs_shared", "page"]
+__all__ = ["DATA", "ROOT", "SHARED", "app", "chromium", "dark_page", "fresh_app", "needs_shared", "page", "profiles"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

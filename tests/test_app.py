@@ -85,6 +85,12 @@ def test_a_saturated_result_says_what_that_means_and_offers_something_harder() -
     assert not app.info
 
 
+def test_a_split_that_tears_partners_apart_is_told_from_a_weak_encoder() -> None:
+    app = run("overview", data="glyphlab", split="random")
+    assert "What is missing are partners, not skill" in app.info[0].value
+    assert "nothing relevant in the gallery" in app.warning[0].value
+
+
 def test_asking_for_the_class_leaves_the_own_scene_out() -> None:
     app = run("overview", data="glyphlab")
     app.button(key="harder_1").click().run()
@@ -156,6 +162,7 @@ def test_a_broken_table_is_explained_in_place(own_root: Path) -> None:
     write_set(own_root, "broken", "path,group\na.png\n")
     app = run("overview", data="broken")
     assert "metadata.csv line 2" in app.error[0].value.replace("\\", "")
+    assert app.title[0].value == "Overview"
     assert app.selectbox(key="data").value == "broken"
 
 

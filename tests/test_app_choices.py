@@ -51,14 +51,13 @@ def test_encoders_that_learn_are_offered_where_there_are_training_rows(lab: Data
 def test_a_set_that_cannot_say_what_is_right_is_refused() -> None:
     table = pd.DataFrame({"path": ["a.png"], "colour": ["red"]}, dtype="str")
     with pytest.raises(DataError, match="what makes an item relevant"):
-        choices.offered(Dataset("bare", table, {"path": "path"}), Path())
+        choices.offered(Dataset("bare", table, {"path": "path"}, embeddings={"v": np.eye(1)}), Path())
 
 
 def spec_of(dataset: Dataset, folder: Path, *, seed: int = 0, **changes: str) -> Spec:
     offered = choices.offered(dataset, folder)
-    return choices.make_spec(
-        "lab", {name: options[0] for name, options in offered.items()} | changes, offered, seed=seed
-    )
+    first = {name: options[0] for name, options in offered.items()}
+    return choices.make_spec("lab", first | changes, offered, seed=seed)
 
 
 def test_what_stands_at_its_default_is_left_open_for_the_engine(lab: Dataset) -> None:

@@ -43,11 +43,20 @@ def cards(evaluation: Evaluation) -> None:
 
 
 def verdict(evaluation: Evaluation) -> str:
-    """Say whether a result is ``empty`` (nothing to find), ``saturated`` (nothing missed) or ``open``."""
+    """Say what kind of result this is.
+
+    Returns
+    -------
+    str
+        ``empty``: nothing can be found. ``partners``: all that can be found is found first, but some queries have
+        nothing to find. ``saturated``: everything is found first. ``open``: neither.
+    """
     if not evaluation.counts["n_evaluable"]:
         return "empty"
     first = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
-    return "saturated" if first.numerator == first.denominator else "open"
+    if first.numerator < first.denominator:
+        return "open"
+    return "partners" if evaluation.counts["n_without_relevant"] else "saturated"
 
 
 def table(evaluation: Evaluation) -> None:

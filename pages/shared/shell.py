@@ -71,12 +71,14 @@ def main() -> None:
          for section, pages in _sections().items()}
     )  # fmt: skip
     _follow_wish()
-    with calmly(page.title):
-        with controls:
-            here = _sidebar(folded=page.url_path in ("", "start"))
+    here = None
+    with calmly(page.title, titled=False), controls:
+        here = _sidebar(folded=page.url_path in ("", "start"))
+    if here is not None:
         _frame.here = here
         try:
-            page.run()
+            with calmly(page.title):
+                page.run()
         finally:
             _frame.here = None
 
@@ -114,20 +116,30 @@ def ask_query(n_query: int) -> int:
 
 
 @contextmanager
-def calmly(where: str) -> Iterator[None]:
-    """Show the user's mistakes in place, and our own calmly with what to report; the log has the traceback."""
+def calmly(page: str, *, titled: bool = True) -> Iterator[None]:
+    """Show the user's mistakes in place, and our own calmly with what to report; the log has the traceback.
+
+    ``titled`` says that the page's own title stands there already.
+    """
     try:
         yield
-    except (DataError, MissingDependency) as problem:
+    except Exception as problem:
+        if not titled:
+            st.title(page, anchor=False)
+        _explain(problem, page)
+
+
+def _explain(problem: Exception, page: str) -> None:
+    if isinstance(problem, DataError | MissingDependency):
         st.error(words.plain(str(problem)))
         quiet(_("Choose something else at the left, or mend the file and reload the page."))
-    except Exception as problem:
-        number = uuid.uuid4().hex[:8]
-        log.exception("failure %s on page %s", number, where)
-        st.error(_("Something went wrong inside the explorer. Your files were not changed."))
-        st.markdown(_("Please report these lines; the server's log has the details under the same number."))
-        report = {"failure": number, "page": where, "kind": type(problem).__name__} | st.query_params.to_dict()
-        st.code("\n".join(f"{name}: {value}" for name, value in report.items()), language=None)
+        return
+    number = uuid.uuid4().hex[:8]
+    log.error("failure %s on page %s", number, page, exc_info=problem)
+    st.error(_("Something went wrong inside the explorer. Your files were not changed."))
+    st.markdown(_("Please report these lines; the server's log has the details under the same number."))
+    report = {"failure": number, "page": page, "kind": type(problem).__name__} | st.query_params.to_dict()
+    st.code("\n".join(f"{name}: {value}" for name, value in report.items()), language=None)
 
 
 def choose(name: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from recall_core.dataset import Dataset
 from recall_core.evaluation import Direction, Evaluation
+from recall_core.failures import failures
 
 from . import cached
 from .gallery import PAGE_SIZE, Panel, Tile
@@ -90,16 +91,20 @@ class Failure:
 
 
 def worst(evaluation: Evaluation, k: int, n: int) -> list[Failure]:
-    """Which queries miss at k? Those first whose right picture stands deepest."""
-    table = evaluation.table
-    failed = table[(table["n_relevant"] > 0) & ((table["first_rank"] > k) | (table["first_rank"] == 0))]
-    found = []
-    for facts in failed.sort_values("first_rank", ascending=False, kind="stable").head(n).to_dict("records"):
-        rank, name = facts["first_rank"], str(facts["id"])
-        place = _("found at rank {n}").format(n=rank) if rank else _("never found")
-        tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, short(name))
-        found.append(Failure({"direction": facts["direction"], "q": str(facts["query"] + 1)}, tile))
-    return found
+    """Show the first ``n`` queries that miss at k, the worst first."""
+    return [_failure(evaluation, facts) for facts in failures(evaluation, k).head(n).to_dict("records")]
+
+
+def _failure(evaluation: Evaluation, facts: Mapping[Any, Any]) -> Failure:
+    if not facts["n_relevant"]:
+        place = _("has no right one")
+    elif facts["first_rank"]:
+        place = _("found at rank {n}").format(n=number(facts["first_rank"]))
+    else:
+        place = _("never found")
+    name = str(facts["id"])
+    tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, short(name))
+    return Failure({"direction": facts["direction"], "q": str(facts["query"] + 1)}, tile)
 
 
 def sample(dataset: Dataset, first: int, n: int) -> list[Tile]:
