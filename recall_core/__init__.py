@@ -34,6 +34,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``failures``     which queries miss, the worst first, and why
 ``slices``       where it fails: each metric by the values of a column
+``triage``       tags, notes and judgements that a person gives, kept in one small database
 ``comparison``   which of several evaluations of the same queries is better, and on which
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds
