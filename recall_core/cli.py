@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import leakage, report, runs
+from . import failures, leakage, report, runs
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(
         commands.add_parser("compare", help="print which of several saved runs is better, and on which queries")
     )
+    _add_failures(commands.add_parser("failures", help="print the queries that miss, the worst first, as CSV"))
     _add_audit(commands.add_parser("audit", help="print what is suspicious about the data"))
     _add_export(commands.add_parser("export", help="write the data in our own folder form"))
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
@@ -211,6 +212,23 @@ def run_names(folders: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise DataError(f"{max(names, key=names.count)} is named twice; a run is compared with another")
     return names
+
+
+def _add_failures(command: argparse.ArgumentParser) -> None:
+    add_spec_options(command)
+    option = command.add_argument
+    option("--cut", metavar="K", type=int, default=1, help="nothing relevant among the first K is a miss (default: 1)")
+    option("--reason", choices=failures.REASONS, action="append", help="only these; may be repeated (default: all)")
+    option("--sort", choices=failures.SORTS, default="rank", help="the worst first, by this (default: rank)")
+    command.set_defaults(run=_failures)
+
+
+def _failures(parsed: argparse.Namespace) -> None:
+    spec = spec_of(parsed)
+    evaluation = evaluate(load(spec.data, columns=dict(spec.columns), encoding=spec.encoding), spec)
+    alike = failures.comparer(evaluation)
+    found = failures.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
+    print(report.table_csv(failures.listing(evaluation, found, alike)), end="")
 
 
 def _add_audit(command: argparse.ArgumentParser) -> None:

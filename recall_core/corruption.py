@@ -35,6 +35,10 @@ class CorruptedPictures(Pictures):
         rng = np.random.default_rng([self.seed, int(self.positions[i])])
         return KINDS[self.kind](super().__getitem__(i), self.severity, rng)
 
+    def preview(self, i: int, size: int = 128) -> Picture:
+        """Picture ``i`` as it asks: corrupted as a whole, since grains and edges would differ in a reduced one."""
+        return self[i]
+
     def select(self, positions: ArrayLike) -> CorruptedPictures:
         """Keep these pictures, in the order given; each keeps its own corruption."""
         return replace(self, positions=super().select(positions).positions)

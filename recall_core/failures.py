@@ -50,7 +50,7 @@ def failures(
     evaluation: Evaluation,
     k: int,
     *,
-    slice: Filter = (),
+    where: Filter = (),
     reasons: Collection[str] = (),
     sort: str = "rank",
     alike: Alike | None = None,
@@ -64,7 +64,7 @@ def failures(
     ----------
     evaluation : Evaluation
     k : int
-    slice : Filter
+    where : Filter
         On the queries' cells in the data set's table, as for ``protocol.select_rows``.
     reasons : collection of str
         Keys of ``REASONS``; a query is kept if it has one of them. Empty: all are kept.
@@ -86,16 +86,16 @@ def failures(
     Raises
     ------
     DataError
-        k below 1, an unknown reason or sort, a slice that names what is not there, or near-duplicates asked for where
-        there is nothing to compare.
+        k below 1, an unknown reason or sort, a condition that names what is not there, or near-duplicates asked for
+        where there is nothing to compare.
     """
     _check(k, reasons, sort)
     table = evaluation.table
     hit = (table["first_rank"] > 0) & (table["first_rank"] <= k)
     counted = (table["n_relevant"] > 0) | (evaluation.spec.no_relevant == "miss")
     keep = ~hit & counted
-    if slice:
-        keep &= table["row"].isin(protocol.select_rows(evaluation.dataset, slice))
+    if where:
+        keep &= table["row"].isin(protocol.select_rows(evaluation.dataset, where))
     found = table.loc[keep].rename(columns={"map": "ap"})
     found["reasons"] = _reasons(found, _above(evaluation)[keep], k)
     found = found[[column for column in COLUMNS if column in found]]
@@ -143,7 +143,7 @@ def compare(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = N
     directions = {direction.name: direction for direction in evaluation.directions}
     marked = []
     for name, query, reasons in zip(found["direction"], found["query"], found["reasons"], strict=True):
-        wrong, right = _best(directions[name], query)
+        wrong, right = best(directions[name], query)
         twin = wrong is not None and any(alike(wrong, one) for one in right)
         had = [reason for reason in reasons.split() if reason != "near_duplicate"]
         marked.append(" ".join(reason for reason in REASONS if reason in had or (twin and reason == "near_duplicate")))
@@ -193,6 +193,12 @@ def count_reasons(found: pd.DataFrame) -> dict[str, int]:
     return {reason: given.count(reason) for reason in REASONS if reason in given}
 
 
+def count_values(dataset: Dataset, found: pd.DataFrame, column: str) -> dict[str, int]:
+    """How many queries of the list have each value of a column of the data set's table? The most frequent first."""
+    counts = pd.Series(dataset.values(column)[found["row"].to_numpy()]).value_counts()
+    return {str(value): int(n) for value, n in counts.items()}
+
+
 def precision_terms(direction: Direction, query: int) -> list[tuple[int, int]]:
     """What is a query's AP made of? AP is the mean of i / rank over its relevant items, i the first, second, ….
 
@@ -204,6 +210,38 @@ def precision_terms(direction: Direction, query: int) -> list[tuple[int, int]]:
     ranked = direction.ranking
     ranks = ranked.rank[ranked.indptr[query] : ranked.indptr[query + 1]]
     return [(i + 1, int(rank)) for i, rank in enumerate(ranks[ranks > 0])]
+
+
+def right_answers(evaluation: Evaluation, direction: Direction, query: int, k: int) -> pd.DataFrame:
+    """Where does each relevant item of a query stand?
+
+    Returns
+    -------
+    DataFrame
+        Columns ``id``, ``rank`` (missing where it was not retrieved), ``similarity``, ``tied`` (other gallery items
+        exactly as similar) and ``hit`` (rank ≤ k); the best first.
+    """
+    ranked = direction.ranking
+    pairs = slice(ranked.indptr[query], ranked.indptr[query + 1])
+    rank = ranked.rank[pairs]
+    found = rank > 0
+    return pd.DataFrame(
+        {
+            "id": evaluation.dataset.ids[direction.split.gallery[ranked.position[pairs]]],
+            "rank": pd.Series(rank, dtype="Int64").where(pd.Series(found)),
+            "similarity": ranked.similarity[pairs],
+            "tied": pd.Series(ranked.tied[pairs], dtype="Int64").where(pd.Series(found)),
+            "hit": found & (rank <= k),
+        }
+    )
+
+
+def range_under_ties(direction: Direction, query: int) -> tuple[float, float]:
+    """Between which values does a query's AP lie, over all orders of equally similar items? nan: left out."""
+    score = direction.scores["map"].score
+    if not score.denominator[query]:
+        return float("nan"), float("nan")
+    return float(score.worst[query] / score.denominator[query]), float(score.best[query] / score.denominator[query])
 
 
 def _check(k: int, reasons: Collection[str], sort: str) -> None:
@@ -247,8 +285,8 @@ def _order(found: pd.DataFrame, sort: str) -> IntArray:
     return order
 
 
-def _best(direction: Direction, query: int) -> tuple[int | None, list[int]]:
-    """Rows of the best wrong answer, and of the first relevant items."""
+def best(direction: Direction, query: int) -> tuple[int | None, list[int]]:
+    """Which rows of the table are a query's best wrong answer (None: there is none), and its first relevant items?"""
     ranked, gallery = direction.ranking, direction.split.gallery
     right = ranked.position[ranked.indptr[query] : ranked.indptr[query + 1]]
     top = ranked.top_position[query]

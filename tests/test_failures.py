@@ -30,14 +30,14 @@ def evaluations(draw: st.DrawFn) -> Evaluation:
     return rc.evaluate(arrays(labels, vectors), similarity="dot", ks=KS, no_relevant=draw(st.sampled_from(POLICIES)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(evaluation=evaluations(), k=st.sampled_from(KS))
 def test_there_are_as_many_failures_as_recall_counts_misses(evaluation: Evaluation, k: int) -> None:
     recall = evaluation.scores[f"recall@{k}"]
     assert len(failures.failures(evaluation, k)) == recall.denominator - recall.numerator
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(evaluation=evaluations(), k=st.sampled_from(KS))
 def test_reasons_are_what_the_similarities_say(evaluation: Evaluation, k: int) -> None:
     vectors = evaluation.dataset.embeddings[evaluation.spec.embeddings].astype(float)
@@ -58,7 +58,7 @@ def test_reasons_are_what_the_similarities_say(evaluation: Evaluation, k: int) -
         assert ("close" in reasons) != ("deep" in reasons)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(evaluation=evaluations(), k=st.sampled_from(KS), sort=st.sampled_from(SORTS))
 def test_the_order_is_that_of_the_worst_first(evaluation: Evaluation, k: int, sort: str) -> None:
     found = failures.failures(evaluation, k, sort=sort)
@@ -68,7 +68,7 @@ def test_the_order_is_that_of_the_worst_first(evaluation: Evaluation, k: int, so
     assert column[~lone].is_monotonic_increasing
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(evaluation=evaluations(), k=st.sampled_from(KS), reasons=st.sets(st.sampled_from(sorted(REASONS))))
 def test_a_filter_by_reasons_keeps_those_with_one_of_them(evaluation: Evaluation, k: int, reasons: set[str]) -> None:
     everything = failures.compare(evaluation, failures.failures(evaluation, k))
@@ -128,9 +128,9 @@ def test_without_pictures_the_data_sets_own_vectors_are_compared() -> None:
 def test_a_slice_takes_queries_and_says_what_is_not_there() -> None:
     evaluation = rc.evaluate(arrays(["a", "b", "a", "b"], [[1, 0], [1, 0], [0, 1], [0, 1]]), ks=(1,))
     assert len(failures.failures(evaluation, 1)) == 4
-    assert failures.failures(evaluation, 1, slice=(("label", ("b",)),))["row"].tolist() == [1, 3]
+    assert failures.failures(evaluation, 1, where=(("label", ("b",)),))["row"].tolist() == [1, 3]
     with pytest.raises(rc.DataError, match="no row has label=z"):
-        failures.failures(evaluation, 1, slice=(("label", ("z",)),))
+        failures.failures(evaluation, 1, where=(("label", ("z",)),))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from recall_core import images, protocol, sources
+from recall_core import failures, images, sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation, evaluate
@@ -20,7 +20,7 @@ from recall_core.images import Pictures
 from recall_core.readers import PICTURE_SUFFIXES
 from recall_core.samples import SAMPLES
 from recall_core.spec import Spec
-from recall_core.vectors import Array, read_array
+from recall_core.vectors import Array
 
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
@@ -96,25 +96,44 @@ def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
 def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
     """Give a query's picture, the replaced one where the spec replaces the query side's."""
     data, spec = evaluation.dataset, evaluation.spec
-    if spec.query_images is None:
+    if spec.query_images is None and spec.corrupt is None:
         return thumbnail(data, row, size)
-    path = Path(spec.query_images)
-    rows = protocol.select_rows(data, spec.where or ()).tolist()
-    pictures = Pictures.from_array(read_array(path, mapped=True))
-    return _thumbnails(f"{path} {_stamp(path)}", pictures)(rows.index(row), size)
+    stamp = _stamp(Path(spec.query_images)) if spec.query_images else ""
+    return _query_thumbnails(f"{data.fingerprint} {spec.key()} {stamp}", data, spec)(row, size)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _query_thumbnails(key: str, _data: Dataset, _spec: Spec) -> Callable[[int, int], str]:
+    pictures, rows = sources.query_pictures(_data, _spec)
+    make, places = _maker(pictures), {int(row): place for place, row in enumerate(rows)}
+    return lambda row, size: make(places[row], size)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _thumbnails(key: str, _pictures: Pictures) -> Callable[[int, int], str]:
+    return _maker(_pictures)
+
+
+def _maker(pictures: Pictures) -> Callable[[int, int], str]:
     # A cache of its own for each set of pictures: it is asked 48 times a page, and from the thread that prefetches.
     @lru_cache(maxsize=4096)
     def make(position: int, size: int) -> str:
         try:
-            return images.thumbnail_uri(_pictures.preview(position, size), size)
+            return images.thumbnail_uri(pictures.preview(position, size), size)
         except DataError:
             return ""
 
     return make
+
+
+def alike(evaluation: Evaluation) -> failures.Alike | None:
+    """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
+    return _alike(f"{evaluation.dataset.fingerprint} {evaluation.spec.embeddings}", evaluation)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _alike(key: str, _evaluation: Evaluation) -> failures.Alike | None:
+    return failures.comparer(_evaluation)
 
 
 def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:

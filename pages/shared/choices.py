@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_core import report, sources, splits
+from recall_core.corruption import KINDS
 from recall_core.dataset import Dataset
 from recall_core.encoders import ENCODERS, FITTED
 from recall_core.evaluation import Evaluation
@@ -39,7 +40,7 @@ def offered(dataset: Dataset, folder: Path) -> dict[str, tuple[str, ...]]:
     DataError
         No column can say what is right, or there is nothing to compare.
     """
-    default, labels = sources.resolve(dataset, Spec()), _label_columns(dataset)
+    default, labels = sources.resolve(dataset, Spec()), label_columns(dataset)
     able = [] if dataset.pictures is None else [*ENCODERS, *(FITTED if _has_training_rows(dataset) else ())]
     return {
         "embeddings": _first(default.embeddings or NONE, [*dataset.embeddings, *([NONE] if able else [])]),
@@ -51,6 +52,7 @@ def offered(dataset: Dataset, folder: Path) -> dict[str, tuple[str, ...]]:
         "junk_same": _first(default.junk_same or NONE, [NONE, *labels]),
         "where": _first(_spell(default.where), [*_parts(dataset), ALL_ROWS]),
         "query_images": _first(NONE, _query_files(folder) if able else []),
+        "corrupt": _first(NONE, [f"{kind}:0.5" for kind in KINDS] if able else []),
     }
 
 
@@ -84,6 +86,7 @@ def make_spec(
         no_relevant=chosen["no_relevant"],
         where=read_where(changed["where"]) if "where" in changed else None,
         query_images=str(Path(data, changed["query_images"])) if "query_images" in changed else None,
+        corrupt=changed.get("corrupt"),
         junk_same=changed["junk_same"].replace(NONE, "") if "junk_same" in changed else None,
     )
     if chosen["embeddings"] != NONE:
@@ -175,7 +178,7 @@ def _has_training_rows(dataset: Dataset) -> bool:
     return cells is not None and "train" in cells
 
 
-def _label_columns(dataset: Dataset) -> list[str]:
+def label_columns(dataset: Dataset) -> list[str]:
     """Columns in which at least two rows agree; ids and file names never do."""
     return [str(name) for name in dataset.table if dataset.table[name].duplicated().any()]
 

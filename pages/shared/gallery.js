@@ -25,24 +25,27 @@ const createTile = (name) => {
   image.alt = "";
   image.decoding = "sync";
   for (const part of ["badge", "mark"]) make("span", part, frame).ariaHidden = "true";
-  for (const part of ["title", "note"]) make("span", part, tile);
+  for (const part of ["title", "note", "beside"]) make("span", part, tile);
   return tile;
 };
 
 const fillTile = (tile, given) => {
-  const part = (name) => tile.querySelector(`.${name}`);
+  const part = (name) => tile.querySelector(`:scope > .${name}, :scope > .frame > .${name}`);
   const image = tile.querySelector("img");
   if (image.getAttribute("src") !== given.src) {
     if (given.src) image.src = given.src;
     else image.removeAttribute("src");
   }
   const kind = given.right === null ? "" : given.right ? "right" : "wrong";
-  tile.className = `tile ${kind} ${given.src.startsWith("data:image/png") ? "crisp" : ""}`;
+  const several = given.beside.length ? "several" : "";
+  tile.className = `tile ${kind} ${given.src.startsWith("data:image/png") ? "crisp" : ""} ${several}`;
+  const others = fitChildren(part("beside"), given.beside.length, () => createTile("span"));
+  others.forEach((other, i) => fillTile(other, given.beside[i]));
   setText(part("mark"), { right: "✓", wrong: "✗" }[kind] ?? "");
   for (const name of ["badge", "title", "note"]) setText(part(name), given[name]);
   tile.title = given.title;
   if (tile.tagName === "BUTTON") tile.ariaLabel = given.label;
-  else image.alt = given.label;
+  else if (tile.tagName === "DIV") image.alt = given.label;
 };
 
 const createPanel = () => {
@@ -193,6 +196,7 @@ export default function (component) {
     parts.nextPage.ariaLabel = data.words.next_page;
     parts.grid.ariaLabel = data.heading || data.words.grid;
     parts.grid.style.gridTemplateColumns = data.columns ? `repeat(${data.columns}, minmax(0, 1fr))` : "";
+    parts.grid.classList.toggle("paired", data.paired);
     const kind = data.active ? "button" : "div";
     if (parts.grid.dataset.kind !== kind) parts.grid.replaceChildren();
     parts.grid.dataset.kind = kind;

@@ -44,6 +44,8 @@ class Tile:
         Upper left corner: the rank.
     right : bool, optional
         ✓ and a solid border, ✗ and a dashed border, or neither.
+    beside : sequence of Tile
+        More pictures in the same tile, each with its own words: a query's answers.
     """
 
     src: str
@@ -52,6 +54,7 @@ class Tile:
     note: str = ""
     badge: str = ""
     right: bool | None = None
+    beside: Sequence["Tile"] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Place:
     number: int = field(default=0, compare=False)
 
 
-def apply_event(place: Place, event: object, *, n_query: int, n_tile: int) -> Place:
+def apply_event(place: Place, event: object, *, n_query: int, n_tile: int, page_size: int = PAGE_SIZE) -> Place:
     """Where is the visitor after what the browser reported?
 
     The report is not trusted: what is no whole number changes nothing, what is out of range is moved into it. Another
@@ -86,7 +89,7 @@ def apply_event(place: Place, event: object, *, n_query: int, n_tile: int) -> Pl
     query = _inside(_whole(event.get("query"), place.query), 1, n_query)
     if query != place.query:
         return Place(query, number=number)
-    page = _inside(_whole(event.get("page"), place.page), 1, n_pages(n_tile))
+    page = _inside(_whole(event.get("page"), place.page), 1, n_pages(n_tile, page_size))
     picked = _inside(_whole(event.get("picked"), place.picked), 0, n_tile)
     return Place(query, page, picked, number)
 
@@ -97,9 +100,9 @@ def current(query: int, event: object, *, n_query: int, n_tile: int) -> Place:
     return place if place.query == query else Place(query, number=place.number)
 
 
-def n_pages(n_tile: int) -> int:
+def n_pages(n_tile: int, page_size: int = PAGE_SIZE) -> int:
     """How many pages of tiles are there? At least one."""
-    return max(1, -(-n_tile // PAGE_SIZE))
+    return max(1, -(-n_tile // page_size))
 
 
 def show(
@@ -112,9 +115,12 @@ def show(
     place: Place | None = None,
     n_query: int = 0,
     n_tile: int = 0,
+    page_size: int = PAGE_SIZE,
     heading: str = "",
+    position: str = "",
     empty: str = "",
     pick: bool = False,
+    paired: bool = False,
     on_event: Callable[[], None] | None = None,
 ) -> None:
     """Show tiles, and beside them the panels.
@@ -133,10 +139,14 @@ def show(
         With it, J and K and two buttons step through ``n_query`` queries.
     n_tile : int
         Length of the whole list; 0 where this page is all of it.
+    position : str
+        How the place among the queries is said, with ``{i}`` and ``{n}``, where "query" does not say it.
     empty : str
         What stands where there are no tiles.
     pick : bool
         Tiles are buttons.
+    paired : bool
+        Every two tiles belong together and stand closer; ``columns`` is even then.
     on_event : callable, optional
         Called when the visitor steps, turns a page or picks a tile; then read ``event(key)``.
     """
@@ -150,12 +160,12 @@ def show(
             "panels": [asdict(panel) for panel in panels],
             "place": asdict(place) if place else None,
             "n_query": n_query,
-            "n_page": n_pages(whole),
-            "page_size": PAGE_SIZE,
+            "n_page": n_pages(whole, page_size),
             "heading": heading,
             "empty": empty,
             "active": pick,
-            "words": _words(),
+            "paired": paired,
+            "words": _words() | ({"position": position} if position else {}),
         },
         on_event_change=on_event or nothing,
     )

@@ -7,7 +7,7 @@ the page *without* ``app.py``, and then ``enter`` builds the frame itself.
 import logging
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import streamlit as st
 
+from recall_core import corruption
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError, MissingDependency
 from recall_core.evaluation import Direction, Evaluation
@@ -174,7 +175,7 @@ def _sections() -> dict[str, dict[str, str]]:
     """Say which pages there are: section → file name → title. Sections without a page are left out."""
     return {
         "": {"start": _("Start")},
-        _("Explore"): {"overview": _("Overview"), "query": _("Query")},
+        _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
     }
 
 
@@ -202,13 +203,15 @@ def _sidebar(*, folded: bool) -> Here:
     with back:
         ask("where", _("Rows"), "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
         ask("query_images", _("Pictures that ask"), _("A file that replaces the pictures of the asking side."))
+        ask("corrupt", _("Made worse"), _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."), accept_new_options=True)  # fmt: skip  # noqa: E501
         ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here do not count."))
         ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
         ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
         ks = choices.read_ks(st.text_input(_("List of k"), _spell(DEFAULT_KS), key="ks", bind="query-params"))
         seed = int(st.number_input(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed", bind="query-params"))
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
-    chosen["where"] = _readable(chosen["where"], offered["where"][0])
+    chosen["where"] = _readable(chosen["where"], offered["where"][0], choices.read_where)
+    chosen["corrupt"] = _readable(chosen["corrupt"], choices.NONE, corruption.parse)
     more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language()}
     spec = choices.make_spec(sets[name], chosen, offered, ks=ks, seed=seed)
     return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
@@ -231,10 +234,12 @@ def _one_of(key: str, options: Sequence[str], label: str, place: Any, **more: An
     return chosen
 
 
-def _readable(spelled: str, default: str) -> str:
-    """Keep a filter that can be read; another one is said to be wrong, and the default holds."""
+def _readable(spelled: str, default: str, read: Callable[[str], object]) -> str:
+    """Keep what can be read; anything else is said to be wrong, and the default holds."""
+    if spelled == default:
+        return default
     try:
-        choices.read_where(spelled)
+        read(spelled)
     except DataError as problem:
         quiet(f"⚠️ {words.plain(str(problem))}")
         return default

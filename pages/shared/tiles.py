@@ -1,6 +1,6 @@
 """Rows of an evaluation as tiles: what is said about a picture, and whether it is right."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +56,16 @@ def missed(evaluation: Evaluation, direction: Direction, query: int, k: int, n: 
 def asked(evaluation: Evaluation, direction: Direction, query: int, k: int) -> Panel:
     """Make the panel of the query itself, with what became of it."""
     row = int(direction.split.query[query])
-    facts = evaluation.table.iloc[_table_row(evaluation, direction, query)]
+    facts = facts_of(evaluation, direction, query)
     tile = Tile(
         cached.query_thumbnail(evaluation, row, QUERY_SIZE), _("Query {id}").format(id=facts["id"]), str(facts["id"])
     )
     return Panel(_("The query"), [tile], _fate(facts, evaluation, row, k), large=True)
+
+
+def facts_of(evaluation: Evaluation, direction: Direction, query: int) -> Any:
+    """Give what is known of one query: its row of ``evaluation.table``."""
+    return evaluation.table.iloc[_table_row(evaluation, direction, query)]
 
 
 def picked(evaluation: Evaluation, direction: Direction, query: int, rank: int) -> Panel:
@@ -160,12 +165,11 @@ def _fate(facts: Any, evaluation: Evaluation, row: int, k: int) -> list[str]:
     ]
 
 
-def prefetch(evaluation: Evaluation, direction: Direction, query: int) -> None:
-    """Make the thumbnails of the neighbouring queries in the background, so that the next step finds them ready."""
-    data, split, ranking = evaluation.dataset, direction.split, direction.ranking
+def prefetch(evaluation: Evaluation, neighbours: Iterable[tuple[str, int]]) -> None:
+    """Make the thumbnails of neighbours, (direction, query), in the background: the next step finds them ready."""
     rows = []
-    for neighbour in (query + 1, query - 1):
-        if 0 <= neighbour < ranking.n_query:
-            top = ranking.top_position[neighbour, :PAGE_SIZE]
-            rows += [(int(split.query[neighbour]), QUERY_SIZE), *((int(split.gallery[i]), 128) for i in top if i >= 0)]
-    cached.warm(data, rows)
+    for name, query in neighbours:
+        direction = evaluation.direction(name)
+        split, top = direction.split, direction.ranking.top_position[query, :PAGE_SIZE]
+        rows += [(int(split.query[query]), QUERY_SIZE), *((int(split.gallery[i]), 128) for i in top if i >= 0)]
+    cached.warm(evaluation.dataset, rows)

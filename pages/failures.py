@@ -1,0 +1,48 @@
+"""Failures: the queries that miss at k, the worst first, as tiles; each opens Query within the same list."""
+
+from pages.shared import banner, choices, copying, disturb, failure_list, gallery, shell
+from pages.shared.cached import ROOT
+from pages.shared.words import _
+
+here = shell.enter()
+evaluation = here.evaluation
+shell.header(_("Failures"), _("Which queries miss, and why?"), here, evaluation)
+banner.show(evaluation)
+
+chosen = failure_list.chosen(evaluation)
+everything = failure_list.find(evaluation, here.k, failure_list.EVERYTHING)
+found = failure_list.find(evaluation, here.k, chosen)
+
+
+def follow() -> None:
+    """Turn the page, or open the query whose tile was picked."""
+    place = failure_list.place(chosen, len(found), gallery.event("failures"))
+    if place.picked:
+        shell.go("query", **failure_list.address(found, place.picked, chosen))
+    else:
+        failure_list.turn(place.page)
+
+
+if everything.empty:
+    disturb.harder(here, evaluation)
+else:
+    failure_list.controls(evaluation, here.k, chosen, everything)
+    failure_list.summary(evaluation, here.k, chosen, found, everything)
+    place = failure_list.place(chosen, len(found), gallery.event("failures"))
+    gallery.show(
+        failure_list.tiles_of(evaluation, found, place.page),
+        key="failures",
+        first=(place.page - 1) * failure_list.PAGE_SIZE + 1,
+        columns=3,
+        place=place,
+        n_tile=len(found),
+        page_size=failure_list.PAGE_SIZE,
+        empty=_("No failure is like that. Take a filter away."),
+        pick=True,
+        on_event=follow,
+    )
+    disturb.folded(here)
+copying.buttons(
+    {**here.query, **failure_list.link(chosen)},
+    failure_list.command(choices.to_command(here.spec, ROOT), here.k, chosen),
+)

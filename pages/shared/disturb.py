@@ -1,0 +1,77 @@
+"""Make the pictures that ask worse, step by step, or ask another harder question."""
+
+import streamlit as st
+
+from recall_core import corruption
+from recall_core.evaluation import Evaluation
+
+from . import cached, choices, shell
+from .shell import Here
+from .words import _, number
+
+
+def harder(here: Here, evaluation: Evaluation) -> None:
+    """Say that nothing fails, and offer what would be harder."""
+    if not evaluation.counts["n_evaluable"]:
+        st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
+        return
+    recall = evaluation.scores[f"recall@{here.spec.ks[0]}"]
+    st.success(
+        _("No failure at k = {k}: each of the {n} queries finds a right picture.").format(
+            k=here.k, n=number(int(recall.denominator))
+        )
+    )
+    st.subheader(_("What would be harder?"), anchor=False)
+    if _can_be_disturbed(here):
+        with st.container(border=True):
+            slider(here)
+    with st.container(horizontal=True):
+        for i, question in enumerate(choices.harder(here.dataset, here.folder, evaluation.spec)):
+            st.button(question.label, key=f"harder_{i}", on_click=shell.change, args=(question.changes,))
+        for name in cached.data_sets():
+            if name != here.name:
+                label = _("Open {name}").format(name=name)
+                st.button(label, key=f"other_{name}", on_click=shell.choose, args=(name,))
+
+
+def folded(here: Here) -> None:
+    """Keep the slider within reach, out of the way."""
+    if _can_be_disturbed(here):
+        with st.expander(_("Make the pictures that ask worse"), expanded=here.spec.corrupt is not None):
+            slider(here)
+
+
+def slider(here: Here) -> None:
+    """Ask how the pictures that ask are made worse, and how much; 0 leaves them as they are."""
+    kind, severity = corruption.parse(here.spec.corrupt) if here.spec.corrupt else ("", 0.0)
+    if kind:
+        st.session_state["disturb_kind"] = kind
+    st.session_state["disturb_severity"] = severity
+    left, right = st.columns([1, 1], vertical_alignment="bottom")
+    left.segmented_control(
+        _("Make the pictures that ask worse"),
+        list(corruption.KINDS),
+        default=None if "disturb_kind" in st.session_state else "noise",
+        format_func=kind_words,
+        key="disturb_kind",
+        required=True,
+        on_change=_disturb,
+    )
+    right.slider(
+        _("How much: 0 is not at all"), 0.0, 1.0, step=0.05, format="%.2f", key="disturb_severity", on_change=_disturb
+    )
+
+
+def kind_words(kind: str) -> str:
+    """Say a kind of disturbance in a word or two."""
+    return {"patch": _("cover a part"), "noise": _("noise"), "blur": _("blur"), "shift": _("shift")}[kind]
+
+
+def _can_be_disturbed(here: Here) -> bool:
+    return here.dataset.pictures is not None and not here.spec.embeddings and not here.spec.scores
+
+
+def _disturb() -> None:
+    kind, severity = st.session_state["disturb_kind"], st.session_state["disturb_severity"]
+    spelled = f"{kind}:{severity:g}" if severity else choices.NONE
+    shell.change({"corrupt": spelled, "query_images": choices.NONE})

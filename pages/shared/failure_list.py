@@ -1,0 +1,278 @@
+"""The list of failures that Failures shows and Query steps through: its filters in the URL, its tiles, its file.
+
+The URL is the only place where the filters are kept: ``slice``, ``reason``, ``sort`` and ``page`` are read from it in
+each run, and written by what the visitor does. A link, Back and a reload then need nothing of their own.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from recall_core import failures, protocol, report
+from recall_core.errors import DataError
+from recall_core.evaluation import Direction, Evaluation
+from recall_core.failures import REASONS, SORTS
+from recall_core.spec import Filter, read_filter, write_filter
+
+from . import cached, choices, gallery, tiles
+from .gallery import Place, Tile
+from .shell import quiet
+from .words import _, number, plain
+
+PAGE_SIZE = 24
+"""Tiles a page, each of three pictures."""
+
+NAME = "failures"
+"""How the URL of Query spells that it steps through this list."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which failures, in which order, from which page on: the page's own part of the URL."""
+
+    slice: Filter = ()
+    reasons: tuple[str, ...] = ()
+    sort: str = SORTS[0]
+    page: int = 1
+
+
+EVERYTHING = Chosen()
+
+
+def chosen(evaluation: Evaluation) -> Chosen:
+    """Read from the URL which failures are meant; what cannot be read there falls back to all of them, and is said."""
+    asked = st.query_params
+    reasons = tuple(reason for reason in REASONS if reason in asked.get("reason", "").split(","))
+    if "near_duplicate" in reasons and cached.alike(evaluation) is None:
+        reasons = tuple(reason for reason in reasons if reason != "near_duplicate")
+    sort, page = asked.get("sort", ""), asked.get("page", "")
+    return Chosen(
+        _slice(evaluation, asked.get("slice", "")),
+        reasons,
+        sort if sort in SORTS else SORTS[0],
+        int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 7 else 1,
+    )
+
+
+def link(chosen: Chosen) -> dict[str, str]:
+    """Spell it for the URL; what is as always is left out."""
+    spelled = {
+        "slice": write_filter(chosen.slice),
+        "reason": ",".join(chosen.reasons),
+        "sort": chosen.sort if chosen.sort != SORTS[0] else "",
+        "page": str(chosen.page) if chosen.page > 1 else "",
+    }
+    return {name: value for name, value in spelled.items() if value}
+
+
+def command(evaluate: str, k: int, chosen: Chosen) -> str:
+    """Spell the command that prints this list, given the one that evaluates."""
+    words = shlex.split(evaluate)
+    words[words.index("evaluate")] = "failures"
+    words += ["--cut", str(k)]
+    for column, values in chosen.slice:
+        for value in values:
+            words += ["--slice", f"{column}={value}"]
+    for reason in chosen.reasons:
+        words += ["--reason", reason]
+    return shlex.join([*words, *(["--sort", chosen.sort] if chosen.sort != SORTS[0] else [])])
+
+
+def find(evaluation: Evaluation, k: int, chosen: Chosen) -> pd.DataFrame:
+    """List the failures that are meant."""
+    return failures.failures(
+        evaluation,
+        k,
+        where=chosen.slice,
+        reasons=chosen.reasons,
+        sort=chosen.sort,
+        alike=cached.alike(evaluation) if "near_duplicate" in chosen.reasons else None,
+    )
+
+
+def place(chosen: Chosen, n_found: int, event: object) -> Place:
+    """Where in the tiles is the visitor, after what the browser reported? The URL's page holds until then."""
+    start = Place(page=max(1, min(chosen.page, gallery.n_pages(n_found, PAGE_SIZE))))
+    return gallery.apply_event(start, event, n_query=1, n_tile=n_found, page_size=PAGE_SIZE)
+
+
+def turn(page: int) -> None:
+    """Write another page into the URL; for callbacks."""
+    _write({"page": str(page) if page > 1 else ""})
+
+
+def address(found: pd.DataFrame, at: int, chosen: Chosen) -> dict[str, str]:
+    """Give the address of Query at a place of the list, 1-based, within the same list."""
+    facts = found.iloc[at - 1]
+    query = {"direction": str(facts["direction"]), "q": str(facts["query"] + 1), "list": NAME}
+    return query | link(replace(chosen, page=1))
+
+
+def way_back(chosen: Chosen, at: int) -> dict[str, str]:
+    """Give the address of Failures at the page where this place of the list stands."""
+    return link(replace(chosen, page=(max(at, 1) - 1) // PAGE_SIZE + 1))
+
+
+def is_asked_for() -> bool:
+    """Does the URL say that Query steps through this list?"""
+    return bool(st.query_params.get("list") == NAME)
+
+
+def leave() -> None:
+    """Step through all queries from here on; for callbacks."""
+    _write(dict.fromkeys(("list", "slice", "reason", "sort"), ""))
+
+
+def tiles_of(evaluation: Evaluation, found: pd.DataFrame, page: int) -> list[Tile]:
+    """Make the tiles of one page: each query with its best wrong and its best right answer."""
+    shown = found.iloc[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    alike = cached.alike(evaluation)
+    if alike is not None:
+        shown = failures.compare(evaluation, shown, alike)
+    directions = {direction.name: direction for direction in evaluation.directions}
+    return [_tile(evaluation, directions[facts["direction"]], facts) for facts in shown.to_dict("records")]
+
+
+def controls(evaluation: Evaluation, k: int, chosen: Chosen, everything: pd.DataFrame) -> None:
+    """Ask for reasons, for values of a column, and for the order."""
+    counts = failures.count_reasons(everything)
+    offered = [name for name in REASONS if name in counts or name in chosen.reasons]
+    if "near_duplicate" not in offered and cached.alike(evaluation) is not None:
+        offered.append("near_duplicate")
+    why, column, values, order = st.columns([4, 1.5, 3, 2.3], vertical_alignment="bottom")
+    with why:
+        _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
+    columns = choices.label_columns(evaluation.dataset)
+    with column:
+        first = chosen.slice[0][0] if chosen.slice else evaluation.dataset.columns.get("group", "")
+        if st.session_state.get("slice_column") not in columns or chosen.slice:
+            st.session_state["slice_column"] = first if first in columns else columns[0]
+        name = st.selectbox(
+            _("Only where"), columns, key="slice_column", on_change=_write, args=({"slice": "", "page": ""},)
+        )
+    with values:
+        there = failures.count_values(evaluation.dataset, everything, name)
+        picked = list(dict(chosen.slice).get(name, ()))
+        _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), placeholder=_("any value"))  # fmt: skip  # noqa: E501
+    with order:
+        _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
+
+
+def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
+    """Say how many are shown, with what is to be done with all of them: clear the filters, take the file."""
+    n_query = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"].denominator
+    n, m = number(len(found)), number(len(everything))
+    missed = _("{m} of {all} queries miss at k = {k}").format(m=m, all=number(int(n_query)), k=k)
+    filtered = bool(chosen.slice or chosen.reasons)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{_('{n} of these {m}').format(n=n, m=m)}** · {missed}" if filtered else f"**{missed}**")
+        if filtered:
+            st.button(_("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": ""},))
+        download(evaluation, found)
+
+
+def download(evaluation: Evaluation, found: pd.DataFrame) -> None:
+    """Offer the list as it is filtered and sorted; the command line writes the same."""
+    alike = cached.alike(evaluation)
+    st.download_button(
+        _("Download as CSV"),
+        lambda: report.table_csv(failures.listing(evaluation, found, alike)),
+        file_name=f"{evaluation.dataset.name}_failures.csv",
+        mime="text/csv",
+        key="download",
+        on_click="ignore",
+        disabled=found.empty,
+    )
+
+
+def reason_words(reason: str) -> str:
+    """Say a reason in two or three words."""
+    return {
+        "junk": _("all right ones left out"),
+        "unlabelled": _("query has no label"),
+        "unmatched": _("none in the gallery"),
+        "not_retrieved": _("never retrieved"),
+        "near_duplicate": _("wrong one is a twin"),
+        "tie": _("tie"),
+        "close": _("just behind"),
+        "deep": _("deep"),
+    }[reason]
+
+
+def sort_words(sort: str) -> str:
+    """Say an order in one word."""
+    return {"rank": _("rank"), "ap": "AP", "margin": _("margin")}[sort]
+
+
+def _tile(evaluation: Evaluation, direction: Direction, facts: Any) -> Tile:
+    reasons, margin = facts["reasons"].split(), facts["margin"]
+    wrong_row, right_rows = failures.best(direction, facts["query"])
+    wrong, right, nothing = Tile("", ""), Tile("", ""), _("nothing right")
+    if wrong_row is not None:
+        flag = _("twin") if "near_duplicate" in reasons else ""
+        wrong = _answer(evaluation, wrong_row, False, facts["wrong_similarity"], "1", flag)
+    if right_rows:
+        rank, flag = facts["first_rank"], _("tie") if "tie" in reasons else ""
+        right = _answer(evaluation, right_rows[0], True, facts["right_similarity"], number(rank) if rank else "–", flag)
+    elif facts["n_relevant"] == 0:
+        right = Tile("", "", nothing, reason_words(reasons[0]))
+    about = _("margin {m}").format(m=f"{margin:+.3f}") if margin == margin else ""
+    label = _("{id}, best wrong {wrong}, best right {right} at rank {rank}, {about}").format(
+        id=facts["id"], wrong=wrong.title, right=right.title, rank=right.badge, about=about or right.note
+    )
+    source = cached.query_thumbnail(evaluation, facts["row"], 128)
+    return Tile(source, label, tiles.short(str(facts["id"])), about, beside=(wrong, right))
+
+
+def _answer(evaluation: Evaluation, row: int, right: bool, similarity: float, rank: str, flag: str) -> Tile:
+    shown = f"{similarity:.3f}" if similarity == similarity else _("not found")
+    note = f"{shown} · {flag}" if flag else shown
+    return Tile(cached.thumbnail(evaluation.dataset, row), "", tiles.name_of(evaluation, row), note, rank, right)
+
+
+def _slice(evaluation: Evaluation, spelled: str) -> Filter:
+    try:
+        conditions = read_filter(spelled)
+        if conditions:
+            protocol.select_rows(evaluation.dataset, conditions)
+    except DataError as problem:
+        quiet(f"⚠️ {plain(str(problem))}")
+        return ()
+    return conditions
+
+
+def _synced(kind: str, key: str, label: str, options, value, on_change, words, **more) -> None:  # type: ignore[no-untyped-def]
+    """Show a control that says what the URL says; the visitor's change goes through ``on_change`` into the URL."""
+    st.session_state[f"{key}_shown"] = value
+    getattr(st, kind)(label, options, key=f"{key}_shown", format_func=words, on_change=on_change, **more)
+
+
+def _choose_reasons() -> None:
+    _write({"reason": ",".join(st.session_state["reason_shown"]), "page": ""})
+
+
+def _choose_values() -> None:
+    column, values = st.session_state["slice_column"], st.session_state["slice_values_shown"]
+    _write({"slice": write_filter(((column, tuple(values)),)) if values else "", "page": ""})
+
+
+def _choose_sort() -> None:
+    sort = st.session_state["sort_shown"]
+    _write({"sort": sort if sort != SORTS[0] else "", "page": ""})
+
+
+def _write(changes: Mapping[str, str]) -> None:
+    """Write into the URL; an empty value takes the name away."""
+    for name, value in changes.items():
+        if value:
+            st.query_params[name] = value
+        elif name in st.query_params:
+            del st.query_params[name]
+
+
+def _counted(words: str, n: int | None) -> str:
+    return words if n is None else f"{words} · {number(n)}"
