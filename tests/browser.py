@@ -5,14 +5,13 @@ skipped, saying so; in CI that is a failure.
 """
 
 import importlib.util
+import io
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +46,9 @@ READY = """() => {
 
 @dataclass(frozen=True)
 class Server:
-    """A running app: its address, and what it wrote."""
+    """A running app."""
 
     url: str
-    log: Path
 
 
 def missing() -> str:
@@ -137,42 +135,41 @@ def serve(folder: Path, **environment: str) -> Iterator[Server]:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     options = [f"--server.port={port}", "--server.headless=true", "--server.fileWatcherType=none"]
-    log = folder / "server.log"
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-            cwd=ROOT,
-            env=os.environ | {"RECALL_STATE_DIR": str(folder / "state")} | environment,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
+        cwd=ROOT,
+        env=os.environ | {"RECALL_STATE_DIR": str(folder / "state")} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+    log = Log(process)
     try:
-        url = f"http://localhost:{port}"
-        wait_until_healthy(process, url, log)
-        yield Server(url, log)
+        assert log.listening.wait(timeout=60), f"the app did not start:\n{log.text}"
+        yield Server(f"http://localhost:{port}")
     finally:
         process.terminate()
         process.wait(timeout=20)
-    written = log.read_text()
-    assert "Traceback" not in written, written
+        log.thread.join(timeout=20)
+    assert "Traceback" not in log.text, log.text
 
 
-def wait_until_healthy(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
-    """Ask until the server answers."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            select_nothing()
-    raise AssertionError(f"the app did not start:\n{log.read_text()}")
+class Log:
+    """What a server writes, read as it comes; it says that it listens by naming its address."""
 
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.text = ""
+        self.listening = threading.Event()
+        self.thread = threading.Thread(target=self._read, args=(process,), daemon=True)
+        self.thread.start()
 
-def select_nothing() -> None:
-    """Give the server a moment before it is asked again."""
-    time.sleep(0.1)
+    def _read(self, process: "subprocess.Popen[str]") -> None:
+        with process.stdout or io.StringIO() as lines:
+            for line in lines:
+                self.text += line
+                if "URL:" in line:
+                    self.listening.set()
 
 
 def settle(page: "Page") -> None:
