@@ -8,8 +8,12 @@ The modules, in the order in which data flows; imports run the same way:
 ``glyphlab``     the lab's pictures and table, from a seed
 ``samples``      two more data sets that are built in: scanned digits, patches of photographs
 ``tables``       a text table, every cell as written
-``vectors``      embeddings and score matrices from files, checked, by id or by position
+``arrow``        Parquet and Feather: read whole or refused, columns of lists as arrays
+``vectors``      embeddings from files, checked, by id or by position
+``scores``       matrices of scores from files, with the ids of their rows and columns
 ``interchange``  judgements and ranked lists in other tools' forms: TREC, ROxford
+``places``       where data lie, what a reader makes of them, picture files found safely
+``foreign``      data as other programs write them: Hugging Face, FiftyOne, ROxford, TREC, Omniglot
 ``readers``      the forms in which people have their data, and one literal table of them
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
 ``export``       a data set in our own folder form, which reads back the same
@@ -18,6 +22,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``relevance``    ``Relevance``: which gallery items are right for a query, and which are junk
 ``splits``       ``Split``: which rows ask, which answer, which train
 ``similarity``   the canonical similarity of two vectors
+``parts``        what a stretch of the gallery adds to a ranking; the plain rule, and how stretches merge
 ``tiles``        the certified pass: a fast float32 filter, settled by exact similarities
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
 ``duplicates``   one picture twice, items near everything, labels that the neighbours contradict
@@ -33,12 +38,17 @@ The modules, in the order in which data flows; imports run the same way:
 ``inspection``   everything suspicious about a data set, as findings and tables
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``failures``     which queries miss, the worst first, and why
-``slices``       where it fails: each metric by the values of a column
 ``triage``       tags, notes and judgements that a person gives, kept in one small database
+``slices``       where it fails: each metric by the values of a column
 ``comparison``   which of several evaluations of the same queries is better, and on which
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds
 ``leakage``      what leaks, and what it does to the number: the lesson's three experiments
+``lesson``       what the lesson's steps compute that nothing else does
+``exercises``    the lab's tasks as questions that can be checked at once
+``coding``       task F3, writing ``recall_at_k``: cases and how an answer is judged
+``codebox``      a student's code in a process of its own, or its checks in a file
+``progress``     what a learner has done, as a dict to save, load and merge
 ``report``       an evaluation as text, JSON or CSV
 ``runs``         an evaluation saved to a folder, and opened again
 ``cli``          arguments to calls

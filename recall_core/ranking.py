@@ -12,20 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
+from .parts import Asked, Part, ranges, rank_row, top_of_row
 from .relevance import IntArray, Relevance
 from .similarity import SIMILARITIES, Run, Vectors, exact_block, exact_pairs, prepare
-from .tiles import (
-    Asked,
-    Part,
-    Sizes,
-    one_blas_thread,
-    part_of,
-    parts_of_self,
-    ranges,
-    rank_row,
-    top_of_row,
-    top_of_rows,
-)
+from .tiles import Sizes, one_blas_thread, part_of, parts_of_self, top_of_rows
 
 FloatArray = NDArray[np.float64]
 

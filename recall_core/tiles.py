@@ -10,7 +10,7 @@ are compared exactly. So the counts equal those of exact similarities, whatever 
    keep what passes the threshold: the *survivors*.
 3. ``close_block``: sort the survivors once; shallow counts and the top are read off.
 4. Queries that a float32 product cannot serve (floods of ties, an outlier that makes the slack huge) are ranked from
-   exact similarities: ``rank_rows``.
+   exact similarities, by the plain rule: ``parts.rank_row``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import OpenBLASController, threadpool_limits
 
+from .parts import Asked, Part, ranges, rank_row, top_of_row
 from .relevance import IntArray
 from .similarity import FloatArray, Run, Vectors, bands, coarse_query, exact_block, exact_pairs
 
@@ -56,73 +57,6 @@ class Sizes:
     window: int = 128
     sample: int = 512
     slots: int = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What is asked about a block of queries; positions are in the whole gallery.
-
-    Parameters
-    ----------
-    indptr : (n_query + 1,) intp
-    position : (n_pair,) intp
-        Relevant items, junk left out.
-    own : (n_pair,) float64
-        Their exact similarities.
-    junk_indptr, junk_position
-        Junk of each query, in the same form.
-    """
-
-    indptr: IntArray
-    position: IntArray
-    own: FloatArray
-    junk_indptr: IntArray
-    junk_position: IntArray
-
-    @property
-    def n_query(self) -> int:
-        """Number of queries."""
-        return len(self.indptr) - 1
-
-    @property
-    def query(self) -> IntArray:
-        """(n_pair,) the query of each pair."""
-        return np.repeat(np.arange(self.n_query), np.diff(self.indptr))
-
-    @property
-    def junk_query(self) -> IntArray:
-        """(n_junk,) the query of each junk entry."""
-        return np.repeat(np.arange(self.n_query), np.diff(self.junk_indptr))
-
-    def junk_of(self, query: int) -> IntArray:
-        """Junk positions of one query."""
-        return self.junk_position[self.junk_indptr[query] : self.junk_indptr[query + 1]]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What one stretch of the gallery adds to a ranking: counts that add up, and the top of its own lists.
-
-    Parameters
-    ----------
-    above, before, tied : (n_pair,) intp
-        For each pair, items of the stretch that are more similar; exactly as similar and earlier in the gallery;
-        exactly as similar (the relevant item itself not counted).
-    top_position, top_similarity : (n_query, depth)
-        The first items of the stretch, −1 and nan where there are fewer; positions in the whole gallery.
-    """
-
-    above: IntArray
-    before: IntArray
-    tied: IntArray
-    top_position: IntArray
-    top_similarity: FloatArray
-
-    @classmethod
-    def empty(cls, n_pair: int, n_query: int, depth: int) -> Part:
-        """Nothing counted yet; the arrays may be filled in."""
-        above, before, tied = np.zeros((3, n_pair), np.intp)
-        return cls(above, before, tied, np.full((n_query, depth), -1, np.intp), np.full((n_query, depth), np.nan))
 
 
 @dataclass(eq=False)
@@ -224,24 +158,6 @@ def one_blas_thread() -> Iterator[None]:
 _limit: threadpool_limits | None = None
 _n_inside = 0
 _limit_lock = Lock()
-
-
-def merge(parts: Sequence[Part]) -> Part:
-    """One part out of several stretches of the same gallery: counts add up, the tops are merged.
-
-    Associative and in any order.
-    """
-    position = np.concatenate([part.top_position for part in parts], axis=1)
-    similarity = np.concatenate([part.top_similarity for part in parts], axis=1)
-    depth = max(part.top_position.shape[1] for part in parts)
-    order = np.lexsort((position, -similarity), axis=1)[:, :depth]  # nan sorts last
-    return Part(
-        np.sum([part.above for part in parts], axis=0),
-        np.sum([part.before for part in parts], axis=0),
-        np.sum([part.tied for part in parts], axis=0),
-        np.take_along_axis(position, order, axis=1),
-        np.take_along_axis(similarity, order, axis=1),
-    )
 
 
 def parts_of_self(
@@ -469,32 +385,6 @@ def _keep_top(block: Block, best: Best) -> None:
     block.part.top_similarity[query, place] = similarity
 
 
-def rank_row(row: FloatArray, own: FloatArray, position: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """(above, before, tied) of one query's relevant items in a row of exact similarities, by sorting it.
-
-    The plain rule that all else must equal. nan is not there; ``position`` is in the row, and may lie outside.
-    """
-    ascending = np.sort(row)  # nan sorts last
-    n_there = len(row) - int(np.isnan(row).sum())
-    up_to = np.searchsorted(ascending[:n_there], own, side="right")
-    tied = up_to - np.searchsorted(ascending[:n_there], own, side="left")
-    before = np.zeros(len(own), np.intp)
-    for i in np.flatnonzero(tied):
-        before[i] = np.count_nonzero(row[: max(position[i], 0)] == own[i])
-    return n_there - up_to, before, tied - ((position >= 0) & (position < len(row)))
-
-
-def top_of_row(row: FloatArray, depth: int) -> tuple[IntArray, FloatArray]:
-    """The first positions of a row of exact similarities, and these; nan left out, ties by position."""
-    there = np.flatnonzero(~np.isnan(row))
-    depth = min(depth, len(there))
-    if depth < len(there):
-        worst = np.partition(row[there], len(there) - depth)[len(there) - depth] if depth else np.inf
-        there = there[row[there] >= worst]
-    order = there[np.argsort(-row[there], kind="stable")][:depth]
-    return order, row[order]
-
-
 _HOPELESS = 2.0**60  # a slack that no product of the gallery's scale, at most about 1, can outgrow
 
 
@@ -678,13 +568,6 @@ def _junk_rows(block: Block, query: int, n_gallery: int) -> IntArray:
     junk = block.asked.junk_of(query) - block.start
     rows: IntArray = junk[(junk >= 0) & (junk < n_gallery)]
     return rows
-
-
-def ranges(first: IntArray, counts: IntArray) -> IntArray:
-    """first[0], first[0] + 1, … counts[0] of them, then the same from first[1]."""
-    ends = np.cumsum(counts)
-    ranges: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
-    return ranges
 
 
 def _slices(n: int, step: int) -> Iterator[slice]:

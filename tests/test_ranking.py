@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core.errors import DataError
+from recall_core.parts import Part, merge
 from recall_core.ranking import Ranking, _rank_tiles, rank, rank_one, rank_scores
 from recall_core.relevance import Relevance, Sets
 from recall_core.similarity import SIMILARITIES, exact_block, prepare
-from recall_core.tiles import Part, Sizes, merge
+from recall_core.tiles import Sizes
 from tests.test_ranking_similarity import KINDS, vectors_of_every_kind
 
 

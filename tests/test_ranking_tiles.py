@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core import tiles
+from recall_core.parts import Asked, merge
 from recall_core.ranking import _rank_tiles, own_similarities, rank, rank_one
 from recall_core.relevance import Relevance, Sets
 from recall_core.similarity import SIMILARITIES, exact_block, exact_pairs, prepare
-from recall_core.tiles import Asked, Sizes, merge, one_blas_thread, part_of
+from recall_core.tiles import Sizes, one_blas_thread, part_of
 from tests.conftest import ROOT
 from tests.test_ranking import assert_same_as_sorting, random_sets, same
 from tests.test_ranking_similarity import KINDS, vectors_of_every_kind
