@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
 from .images import Pictures
-from .readers import Place, read
+from .places import Place
+from .readers import read
 from .samples import SAMPLES
 from .tables import MISSING, SUFFIXES, find_columns, item_ids, normal
 from .vectors import Array

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
-from .tables import MISSING, SUFFIXES, normal, number, read_table, read_text, some
-from .vectors import split_lines
+from .tables import MISSING, SUFFIXES, normal, number, read_table, read_text, some, split_lines
 
 PROTOCOLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "easy": (("easy",), ("junk", "hard")),

@@ -16,6 +16,7 @@ from .duplicates import Pairs, row_digests, same_content
 from .errors import DataError
 from .images import Pictures
 from .relevance import IntArray
+from .scores import read_scores
 from .spec import Spec
 from .splits import Split
 from .tables import MISSING
@@ -114,7 +115,7 @@ def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, lis
         shape must agree, rows and columns in table order.
     list of Finding
     """
-    given = vectors.read_scores(path)
+    given = read_scores(path)
     expected = (len(split.query), len(split.gallery))
     by_position = [ids is None for ids in (given.query_ids, given.gallery_ids)]
     for place, (side, n) in enumerate(zip(("query", "gallery"), expected, strict=True)):

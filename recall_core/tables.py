@@ -198,6 +198,12 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     return text
 
 
+def split_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Numbered lines of words apart by blanks, as TREC's files have them; blank lines are passed over."""
+    lines = enumerate(read_text(path).split("\n"), 1)
+    return [(line, [normal(word) for word in text.split()]) for line, text in lines if text.strip()]
+
+
 def _codec(data: bytes, encoding: str) -> str:
     """UTF-8 with or without its mark; UTF-16 where its mark says so (Excel's "Unicode text"); else as named."""
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):

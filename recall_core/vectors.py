@@ -1,4 +1,4 @@
-"""Numbers that the user brings: embeddings and score matrices, checked, with their ids where the file has them.
+"""Embeddings that the user brings, checked, with their ids where the file has them.
 
 Nothing is ever unpickled: arrays of Python objects are refused.
 """
@@ -18,16 +18,17 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .arrow import arrow_vectors, is_number, is_vector_column, read_arrow
 from .errors import DataError
 from .tables import COLUMN_NAMES, MISSING, SUFFIXES, normal, number, read_table, read_text, some
 
 Array = NDArray[Any]
 
+
 EMBEDDING_NAMES = ("embeddings", "embedding", "emb", "vectors", "vector", "features", "feats", "feature", "x")
+
+
 ID_NAMES = (*COLUMN_NAMES["id"], "ids", "image_ids", "names", "name", "keys", *COLUMN_NAMES["path"], "paths", "files")
-SCORE_NAMES = ("scores", "score", "similarity", "similarities", "sim")
-QUERY_ID_NAMES = ("query_ids", "query_id", "query", "queries")
-GALLERY_ID_NAMES = ("gallery_ids", "gallery_id", "gallery")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,33 +49,6 @@ class Embeddings:
     def __post_init__(self) -> None:
         if self.ids is not None and len(self.ids) != len(self.values):
             raise DataError(f"{len(self.ids)} ids but {len(self.values)} vectors; they must agree")
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """A matrix of scores as a file holds it.
-
-    Parameters
-    ----------
-    values : (n_query, n_gallery) array
-        Larger is more similar; nan: not retrieved.
-    query_ids, gallery_ids : list of text, or None
-        What the file calls its rows and columns.
-    """
-
-    values: Array
-    query_ids: list[str] | None = None
-    gallery_ids: list[str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2:
-            raise DataError(f"the scores have shape {self.values.shape}; expected a row a query, a column an item")
-        for name, ids, n in (
-            ("query", self.query_ids, self.values.shape[0]),
-            ("gallery", self.gallery_ids, self.values.shape[1]),
-        ):
-            if ids is not None and len(ids) != n:
-                raise DataError(f"{len(ids)} {name} ids but scores of shape {self.values.shape}; they must agree")
 
 
 def read_array(path: Path, *, mapped: bool = False) -> Array:
@@ -101,7 +75,26 @@ def read_array(path: Path, *, mapped: bool = False) -> Array:
         if isinstance(error, DataError):
             raise
         raise _not_whole(path.name) from error
-    return _numbers(array, path.name)
+    return numbers(array, path.name)
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """All arrays of an ``.npz`` file; each header is checked before its array is made."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = {}
+            for entry in archive.infolist():
+                with archive.open(entry) as stream:
+                    _check_npy(stream, entry.file_size, f"{path.name}: {entry.filename}")
+                with archive.open(entry) as stream:
+                    arrays[entry.filename.removesuffix(".npy")] = npy.read_array(stream, allow_pickle=False)
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check that the file exists") from error
+    except DataError:
+        raise
+    except Exception as error:  # zipfile raises nearly every kind of exception on a malformed file
+        raise _not_whole(path.name, "z") from error
+    return arrays
 
 
 def read_embeddings(path: Path) -> Embeddings:
@@ -131,24 +124,6 @@ def read_embeddings(path: Path) -> Embeddings:
     if values.ndim != 2 or values.shape[1] == 0:
         raise DataError(f"{path.name} has shape {values.shape}; embeddings are (rows, dimensions)")
     return Embeddings(values, given.ids)
-
-
-def read_scores(path: Path) -> Scores:
-    """Which scores does the file hold, and whose are they?
-
-    Parameters
-    ----------
-    path : Path
-        ``.npy``: a matrix; ``.npz``: ``scores`` and, if there, ``query_ids`` and ``gallery_ids``; CSV: query ids in the
-        first column, gallery ids in the header, an empty cell where an item was not retrieved; anything else:
-        a TREC run.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or ids and shape do not agree.
-    """
-    return SCORE_FORMS.get(path.suffix.lower(), _run_scores)(path)
 
 
 def read_ids(path: Path) -> list[str]:
@@ -241,6 +216,45 @@ def zero_rows(vectors: Array) -> NDArray[np.intp]:
     return np.flatnonzero(~vectors.any(axis=1))
 
 
+def numbers(array: Array, name: str) -> Array:
+    """Real numbers in this machine's byte order; extended precision becomes float64."""
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"{name} holds {array.dtype}, not real numbers; save a float array")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def texts(array: Array, name: str) -> list[str]:
+    """Ids out of an array of text or whole numbers."""
+    if array.ndim != 1 or array.dtype.kind not in "USiu":
+        raise DataError(f"{name}: the ids are {array.dtype} of shape {array.shape}; store a list of text")
+    try:
+        return [_text(value) for value in array.tolist()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}: an id is not UTF-8 text; store the ids as text") from error
+
+
+def named(columns: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The first conventional name that is there, whatever its case."""
+    lower = {name.lower(): name for name in reversed(list(columns))}
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def shapes(arrays: Mapping[str, Array]) -> str:
+    """Spell names and shapes for a message."""
+    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "no arrays"
+
+
+def cell_number(cell: str, name: str, row: int, column: str) -> float:
+    """Read a number out of a table's cell, or say which one it is not in."""
+    try:
+        return number(cell)
+    except ValueError:
+        shown = "empty" if cell == MISSING else repr(cell)
+        raise DataError(f"{name} row {row + 1}: {column} is {shown}; write a number") from None
+
+
 def _chosen(forms: Mapping[str, Callable[[Path], Embeddings]], path: Path, what: str) -> Callable[[Path], Embeddings]:
     suffix = path.suffix.lower()
     if suffix not in forms:
@@ -253,25 +267,15 @@ def _npy_embeddings(path: Path) -> Embeddings:
 
 
 def _npz_embeddings(path: Path) -> Embeddings:
-    arrays = _read_npz(path)
+    arrays = read_npz(path)
     wide = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"}
-    name = _named(wide, EMBEDDING_NAMES) or (next(iter(wide)) if len(wide) == 1 else None)
+    name = named(wide, EMBEDDING_NAMES) or (next(iter(wide)) if len(wide) == 1 else None)
     if name is None:
         raise DataError(
-            f"{path.name} holds {_shapes(arrays)}; call the vectors (rows, dimensions) embeddings, and their ids ids"
+            f"{path.name} holds {shapes(arrays)}; call the vectors (rows, dimensions) embeddings, and their ids ids"
         )
-    ids = _named(arrays, ID_NAMES)
-    return Embeddings(_numbers(arrays[name], path.name), None if ids is None else _texts(arrays[ids], path.name))
-
-
-def _npz_scores(path: Path) -> Scores:
-    arrays = _read_npz(path)
-    name = _named(arrays, SCORE_NAMES)
-    if name is None:
-        raise DataError(f"{path.name} holds {_shapes(arrays)}; call the matrix scores")
-    sides = (_named(arrays, names) for names in (QUERY_ID_NAMES, GALLERY_ID_NAMES))
-    query, gallery = (None if side is None else _texts(arrays[side], path.name) for side in sides)
-    return Scores(_numbers(arrays[name], path.name), query, gallery)
+    ids = named(arrays, ID_NAMES)
+    return Embeddings(numbers(arrays[name], path.name), None if ids is None else texts(arrays[ids], path.name))
 
 
 def _csv_embeddings(path: Path) -> Embeddings:
@@ -279,8 +283,8 @@ def _csv_embeddings(path: Path) -> Embeddings:
     if not len(table):
         raise DataError(f"{path.name} has no rows; it needs a header line and a row a vector")
     columns = {str(name): list(table[name]) for name in table.columns}
-    ids = _named(columns, ID_NAMES)
-    vectors = _named(columns, EMBEDDING_NAMES)
+    ids = named(columns, ID_NAMES)
+    vectors = named(columns, EMBEDDING_NAMES)
     names = list(columns[ids]) if ids is not None else [str(row + 1) for row in range(len(table))]
     if vectors is not None:
         rows = [_cell_vector(cell, path.name, row, names[row]) for row, cell in enumerate(columns[vectors])]
@@ -295,16 +299,16 @@ def _csv_embeddings(path: Path) -> Embeddings:
         values = np.empty((len(table), len(dimensions)))
         for place, name in enumerate(dimensions):
             for row, cell in enumerate(columns[name]):
-                values[row, place] = _cell_number(cell, path.name, row, name)
+                values[row, place] = cell_number(cell, path.name, row, name)
     return Embeddings(values, None if ids is None else columns[ids])
 
 
 def _arrow_embeddings(path: Path) -> Embeddings:
     table = read_arrow(path)
-    ids = _named(dict.fromkeys(table.column_names), ID_NAMES)
+    ids = named(dict.fromkeys(table.column_names), ID_NAMES)
     names = None if ids is None else [_text(value) for value in table[ids].to_pylist()]
     lists = [name for name in table.column_names if is_vector_column(table.schema.field(name).type)]
-    chosen = _named(dict.fromkeys(lists), EMBEDDING_NAMES) or (lists[0] if len(lists) == 1 else None)
+    chosen = named(dict.fromkeys(lists), EMBEDDING_NAMES) or (lists[0] if len(lists) == 1 else None)
     if chosen is not None:
         return Embeddings(arrow_vectors(table[chosen], f"{path.name} column {chosen}"), names)
     numeric = [name for name in table.column_names if is_number(table.schema.field(name).type) and name != ids]
@@ -316,110 +320,6 @@ def _arrow_embeddings(path: Path) -> Embeddings:
         )
     parts = [table[name].to_numpy() for name in dimensions]
     return Embeddings(np.stack(parts, axis=1), names)
-
-
-def read_arrow(path: Path) -> Any:
-    """Read a Parquet or Feather file as a pyarrow table; ``DataError`` where it is not whole."""
-    import pyarrow
-    import pyarrow.feather
-    import pyarrow.parquet
-
-    read = pyarrow.parquet.read_table if path.suffix.lower() == ".parquet" else pyarrow.feather.read_table
-    try:
-        table = read(path)
-        table.validate(full=True)
-        str(table.schema)  # decodes every name
-        return table
-    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise DataError(
-            f"{path.name} is not a whole {path.suffix[1:].capitalize()} file ({reason}); write it again"
-        ) from error
-
-
-def is_vector_column(kind: Any) -> bool:
-    """Is this arrow type a list of numbers?"""
-    import pyarrow.types as types
-
-    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return lists and is_number(kind.value_type)
-
-
-def is_number(kind: Any) -> bool:
-    """Is this arrow type a real number?"""
-    import pyarrow.types as types
-
-    return bool(types.is_floating(kind) or types.is_integer(kind))
-
-
-def arrow_vectors(column: Any, name: str) -> Array:
-    """(n, n_dim) numbers out of an arrow column of lists; every row must be there, and as long as the first."""
-    chunks = [np.zeros((0, 0))]
-    for chunk in column.chunks:
-        gaps = np.flatnonzero(chunk.is_null().to_numpy(zero_copy_only=False))
-        if len(gaps):
-            raise DataError(f"{name} row {gaps[0] + 1}: the vector is missing; add it or drop the row")
-        lengths = chunk.value_lengths().to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else lengths
-        if len(odd):
-            raise DataError(
-                f"{name} row {odd[0] + 1}: {lengths[odd[0]]} numbers where the first row has {lengths[0]}; "
-                "every vector needs the same length"
-            )
-        if len(lengths):
-            chunks.append(chunk.flatten().to_numpy(zero_copy_only=False).reshape(len(lengths), lengths[0]))
-    widths = {part.shape[1] for part in chunks[1:]}
-    if len(widths) > 1:
-        raise DataError(f"{name}: vectors of different lengths, {sorted(widths)}; every vector needs the same length")
-    return np.concatenate(chunks[1:]) if len(chunks) > 1 else chunks[0]
-
-
-def _csv_scores(path: Path) -> Scores:
-    table = read_table(path)
-    if table.shape[1] < 2:
-        raise DataError(f"{path.name} has one column; a matrix of scores has query ids first, then a column an item")
-    values = np.empty((len(table), table.shape[1] - 1))
-    for place, name in enumerate(table.columns[1:]):
-        for row, cell in enumerate(table[name]):
-            values[row, place] = np.nan if cell == MISSING else _cell_number(cell, path.name, row, str(name))
-    return Scores(values, list(table.iloc[:, 0]), [str(name) for name in table.columns[1:]])
-
-
-def _run_scores(path: Path) -> Scores:
-    """TREC run: ``query Q0 item rank score tag``; the score orders, the rank column is not used."""
-    query_row: dict[str, int] = {}
-    column: dict[str, int] = {}
-    entries: dict[tuple[int, int], float] = {}
-    for line, words in split_lines(path):
-        if len(words) not in (5, 6):
-            raise DataError(
-                f"{path.name} line {line}: {len(words)} words; a TREC run has query, Q0, item, rank, score and tag"
-            )
-        try:
-            score = number(words[4])
-        except ValueError:
-            raise DataError(f"{path.name} line {line}: score is {words[4]!r}; write a number") from None
-        if not math.isfinite(score):
-            raise DataError(f"{path.name} line {line}: score is {words[4]!r}; leave out what was not retrieved")
-        at = query_row.setdefault(words[0], len(query_row)), column.setdefault(words[2], len(column))
-        if at in entries:
-            raise DataError(
-                f"{path.name} line {line}: query {words[0]!r} retrieves item {words[2]!r} a second time; "
-                "each item stands once in a list"
-            )
-        entries[at] = score
-    if not entries:
-        raise DataError(f"{path.name} is empty; a TREC run has query, Q0, item, rank, score and tag on each line")
-    values = np.full((len(query_row), len(column)), np.nan)
-    where = np.array(list(entries))
-    values[where[:, 0], where[:, 1]] = list(entries.values())
-    return Scores(values, list(query_row), list(column))
-
-
-def split_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Numbered lines of words apart by blanks, as TREC's files have them; blank lines are passed over."""
-    lines = enumerate(read_text(path).split("\n"), 1)
-    return [(line, [normal(word) for word in text.split()]) for line, text in lines if text.strip()]
 
 
 def _dimension_columns(names: Sequence[str]) -> list[str]:
@@ -449,14 +349,6 @@ def _cell_vector(cell: str, name: str, row: int, item: str) -> list[float]:
         ) from None
 
 
-def _cell_number(cell: str, name: str, row: int, column: str) -> float:
-    try:
-        return number(cell)
-    except ValueError:
-        shown = "empty" if cell == MISSING else repr(cell)
-        raise DataError(f"{name} row {row + 1}: {column} is {shown}; write a number") from None
-
-
 def _equal_length(rows: list[list[float]], name: str) -> Array:
     for row, numbers in enumerate(rows):
         if len(numbers) != len(rows[0]):
@@ -465,25 +357,6 @@ def _equal_length(rows: list[list[float]], name: str) -> Array:
                 "every vector needs the same length"
             )
     return np.array(rows, dtype=np.float64)
-
-
-def _read_npz(path: Path) -> dict[str, Array]:
-    """All arrays of an ``.npz`` file; each header is checked before its array is made."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            arrays = {}
-            for entry in archive.infolist():
-                with archive.open(entry) as stream:
-                    _check_npy(stream, entry.file_size, f"{path.name}: {entry.filename}")
-                with archive.open(entry) as stream:
-                    arrays[entry.filename.removesuffix(".npy")] = npy.read_array(stream, allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check that the file exists") from error
-    except DataError:
-        raise
-    except Exception as error:  # zipfile raises nearly every kind of exception on a malformed file
-        raise _not_whole(path.name, "z") from error
-    return arrays
 
 
 def _check_npy(stream: IO[bytes], size: int, name: str) -> None:
@@ -510,38 +383,10 @@ def _not_whole(name: str, kind: str = "y") -> DataError:
     )
 
 
-def _numbers(array: Array, name: str) -> Array:
-    """Real numbers in this machine's byte order; extended precision becomes float64."""
-    if array.dtype.kind not in "fiub":
-        raise DataError(f"{name} holds {array.dtype}, not real numbers; save a float array")
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        return array.astype(np.float64)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _texts(array: Array, name: str) -> list[str]:
-    if array.ndim != 1 or array.dtype.kind not in "USiu":
-        raise DataError(f"{name}: the ids are {array.dtype} of shape {array.shape}; store a list of text")
-    try:
-        return [_text(value) for value in array.tolist()]
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name}: an id is not UTF-8 text; store the ids as text") from error
-
-
 def _text(value: object) -> str:
     if isinstance(value, bytes):
         return normal(value.decode())
     return MISSING if value is None else normal(str(value))
-
-
-def _named(columns: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The first conventional name that is there, whatever its case."""
-    lower = {name.lower(): name for name in reversed(list(columns))}
-    return next((lower[name] for name in names if name in lower), None)
-
-
-def _shapes(arrays: Mapping[str, Array]) -> str:
-    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "no arrays"
 
 
 EMBEDDING_FORMS: dict[str, Callable[[Path], Embeddings]] = {
@@ -552,11 +397,3 @@ EMBEDDING_FORMS: dict[str, Callable[[Path], Embeddings]] = {
     **dict.fromkeys(SUFFIXES, _csv_embeddings),
 }
 """Suffix of a file of vectors → how it is read."""
-
-SCORE_FORMS: dict[str, Callable[[Path], Scores]] = {
-    ".npy": lambda path: Scores(read_array(path)),
-    ".npz": _npz_scores,
-    ".csv": _csv_scores,
-    ".tsv": _csv_scores,
-}
-"""Suffix of a file of scores → how it is read; anything else is a TREC run."""

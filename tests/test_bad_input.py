@@ -14,8 +14,9 @@ import numpy as np
 
 from recall_core import Dataset, evaluate, from_arrays, load
 from recall_core.errors import DataError
+from recall_core.scores import read_scores
 from recall_core.uploads import load_upload
-from recall_core.vectors import read_embeddings, read_scores
+from recall_core.vectors import read_embeddings
 from tests.conftest import ROOT
 from tests.test_readers import png
 

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from recall_core import evaluate, load
 from recall_core.errors import DataError
 from recall_core.interchange import read_judgements
+from recall_core.scores import read_scores
 from recall_core.tables import read_table
 from recall_core.uploads import load_upload
-from recall_core.vectors import read_embeddings, read_ids, read_scores
+from recall_core.vectors import read_embeddings, read_ids
 from tests.test_readers import png
 
 

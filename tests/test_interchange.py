@@ -9,7 +9,7 @@ import pytest
 from recall_core import evaluate, from_arrays, load, report
 from recall_core.errors import DataError
 from recall_core.interchange import PROTOCOLS, qrels_text, read_judgements, run_text
-from recall_core.vectors import read_scores
+from recall_core.scores import read_scores
 from tests.conftest import SHARED, needs_shared
 
 

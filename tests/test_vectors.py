@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from recall_core.errors import DataError
-from recall_core.vectors import Embeddings, match_rows, read_array, read_embeddings, read_ids, read_scores, rows_by_id
+from recall_core.scores import read_scores
+from recall_core.vectors import Embeddings, match_rows, read_array, read_embeddings, read_ids, rows_by_id
 
 VALUES = np.array([[1.5, -2.0, 3.25], [0.0, 0.5, -1.0]])
 IDS = ["a", "á"]

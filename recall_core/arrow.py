@@ -1,0 +1,69 @@
+"""Parquet and Feather: read whole or refused, and columns of lists as arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+
+Array = NDArray[Any]
+
+
+def read_arrow(path: Path) -> Any:
+    """Read a Parquet or Feather file as a pyarrow table; ``DataError`` where it is not whole."""
+    import pyarrow
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    read = pyarrow.parquet.read_table if path.suffix.lower() == ".parquet" else pyarrow.feather.read_table
+    try:
+        table = read(path)
+        table.validate(full=True)
+        str(table.schema)  # decodes every name
+        return table
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise DataError(
+            f"{path.name} is not a whole {path.suffix[1:].capitalize()} file ({reason}); write it again"
+        ) from error
+
+
+def is_vector_column(kind: Any) -> bool:
+    """Is this arrow type a list of numbers?"""
+    import pyarrow.types as types
+
+    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return lists and is_number(kind.value_type)
+
+
+def is_number(kind: Any) -> bool:
+    """Is this arrow type a real number?"""
+    import pyarrow.types as types
+
+    return bool(types.is_floating(kind) or types.is_integer(kind))
+
+
+def arrow_vectors(column: Any, name: str) -> Array:
+    """(n, n_dim) numbers out of an arrow column of lists; every row must be there, and as long as the first."""
+    chunks = [np.zeros((0, 0))]
+    for chunk in column.chunks:
+        gaps = np.flatnonzero(chunk.is_null().to_numpy(zero_copy_only=False))
+        if len(gaps):
+            raise DataError(f"{name} row {gaps[0] + 1}: the vector is missing; add it or drop the row")
+        lengths = chunk.value_lengths().to_numpy(zero_copy_only=False)
+        odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else lengths
+        if len(odd):
+            raise DataError(
+                f"{name} row {odd[0] + 1}: {lengths[odd[0]]} numbers where the first row has {lengths[0]}; "
+                "every vector needs the same length"
+            )
+        if len(lengths):
+            chunks.append(chunk.flatten().to_numpy(zero_copy_only=False).reshape(len(lengths), lengths[0]))
+    widths = {part.shape[1] for part in chunks[1:]}
+    if len(widths) > 1:
+        raise DataError(f"{name}: vectors of different lengths, {sorted(widths)}; every vector needs the same length")
+    return np.concatenate(chunks[1:]) if len(chunks) > 1 else chunks[0]
