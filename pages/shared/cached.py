@@ -17,7 +17,7 @@ from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation, evaluate
 from recall_core.images import Pictures
-from recall_core.readers import PICTURE_SUFFIXES
+from recall_core.places import PICTURE_SUFFIXES
 from recall_core.samples import SAMPLES
 from recall_core.spec import Spec
 from recall_core.vectors import Array
