@@ -63,6 +63,8 @@ from .ties import TieGroups
 
 MAX_ORDERS = 20_000
 MAX_TERMS = 6
+EXACT = 9
+"""Decimals of a number that was typed as a ratio."""
 
 
 @dataclass(frozen=True)
@@ -160,30 +162,43 @@ class Match:
     which: str
 
 
-def read_figure(text: str) -> Figure | None:
-    """Which number was typed? ``0.583``, ``0,583``, ``58,3 %``, ``58.3`` (more than 1, so per cent), ``7/12``.
-
-    None where it is no number. 0 and 1 are known to two decimals, else half of all rows would be 1.
+def read_number(text: str) -> Figure | None:
+    """Which number was typed? ``12``, ``0.583``, ``0,583``, ``58,3 %``, ``7/12`` (exact); None where it is none.
 
     Examples
     --------
-    >>> read_figure("58,3 %")
-    Figure(value=0.583, digits=3)
-    >>> read_figure("7/12")
-    Figure(value=0.5833333333333334, digits=9)
+    >>> read_number("0,58"), read_number("58 %"), read_number("7/8")
+    (Figure(value=0.58, digits=2), Figure(value=0.58, digits=2), Figure(value=0.875, digits=9))
     """
     compact = re.sub(r"\s", "", text)
-    ratio = re.fullmatch(r"(\d+)/(\d+)", compact)
+    ratio = re.fullmatch(r"([0-9]+)/([0-9]+)", compact)
     if ratio:
-        return Figure(int(ratio[1]) / int(ratio[2]), 9) if int(ratio[2]) else None
-    decimal = re.fullmatch(r"(\d+(?:[.,]\d*)?|[.,]\d+)(%?)", compact)
-    if not decimal:
+        return Figure(int(ratio[1]) / int(ratio[2]), EXACT) if int(ratio[2]) else None
+    decimal = re.fullmatch(r"([0-9]*)(?:[.,]([0-9]*))?(%?)", compact)
+    if not decimal or not (decimal[1] or decimal[2]):
         return None
-    digits = len(re.split("[.,]", decimal[1])[1]) if re.search("[.,]", decimal[1]) else 0
-    value = Fraction(decimal[1].replace(",", ".").strip(".") if digits == 0 else decimal[1].replace(",", "."))
-    if decimal[2] or value > 1:
-        return Figure(float(value / 100), digits + 2)
-    return Figure(float(value), max(digits, 1) if digits else 2)
+    decimals = decimal[2] or ""
+    shift = 2 if decimal[3] else 0
+    value = Fraction(int(decimal[1] + decimals), 10 ** (len(decimals) + shift))
+    return Figure(float(value), len(decimals) + shift)
+
+
+def read_figure(text: str) -> Figure | None:
+    """Which score was typed? As ``read_number``; more than 1 is per cent, and 0 and 1 are known to two decimals.
+
+    To one place less, half of all rows would be 1.
+
+    Examples
+    --------
+    >>> read_figure("58,3"), read_figure("1")
+    (Figure(value=0.583, digits=3), Figure(value=1.0, digits=2))
+    """
+    number = read_number(text)
+    if number is None:
+        return None
+    if number.value > 1:
+        return Figure(number.value / 100, number.digits + 2)
+    return number if number.digits else Figure(number.value, 2)
 
 
 def matching(rows: Iterable[Row], value: float, digits: int) -> list[Match]:

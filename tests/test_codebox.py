@@ -1,0 +1,205 @@
+"""A student's code apart: what goes wrong is contained and told; the file to run at home gives the same verdicts."""
+
+import ast
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from recall_core import codebox
+from recall_core.codebox import ENGLISH, allowed, checks_file, run
+from recall_core.coding import f3_cases
+from recall_core.errors import DataError
+
+RIGHT = """
+import numpy as np
+
+def recall_at_k(rank_matrix, rel_matrix, k):
+    ranks, relevant = np.asarray(rank_matrix), np.asarray(rel_matrix)
+    if ranks.shape != relevant.shape or not 1 <= k <= ranks.shape[1]:
+        raise ValueError("k")
+    if (np.sort(ranks, axis=1) != np.arange(ranks.shape[1])).any():
+        raise ValueError("no permutation")
+    if not np.isin(relevant, (0, 1)).all():
+        raise ValueError("relevance")
+    return np.take_along_axis(relevant, ranks[:, :k], axis=1).any(axis=1).mean()
+"""
+LEFT_OUT = RIGHT.replace("axis=1).any(axis=1).mean()", "axis=1).any(axis=1)[relevant.any(axis=1)].mean()")
+HANGS = RIGHT.replace("    return", "    while k == 3:\n        pass\n    return")
+
+
+@pytest.fixture(autouse=True)
+def switched_on(monkeypatch):
+    monkeypatch.setenv(codebox.SWITCH, "1")
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="this system has no resource limits or process groups")
+
+
+@pytest.mark.parametrize("value", [None, "", "0", "true", "yes"])
+def test_the_box_is_off_unless_it_is_switched_on(monkeypatch, value):
+    monkeypatch.delenv(codebox.SWITCH) if value is None else monkeypatch.setenv(codebox.SWITCH, value)
+    assert not allowed()
+    with pytest.raises(DataError, match="RECALL_CODE_BOX=1"):
+        run(RIGHT)
+
+
+def test_a_right_solution_passes_every_case():
+    found = run("print('hello')" + RIGHT, seconds=30)
+    assert (found.stopped, found.message, found.printed) == ("", "", "hello\n")
+    assert found.marked.correct
+    assert len(found.marked.marks) == len(f3_cases())
+
+
+def test_a_wrong_solution_shows_its_first_failing_input():
+    found = run(LEFT_OUT, seconds=30)
+    assert (found.stopped, found.marked.hint) == ("", "left_out")
+    assert found.marked.parameters["case"] == "f2_k1"
+    assert found.marked.parameters["expected"] == 0.25
+    assert found.marked.parameters["value"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("source", "stopped", "message"),
+    [
+        ("def recall_at_k(:\n", "syntax", "line 1: "),
+        ("x = 1\n\nx.y\n", "failed", "line 3: AttributeError"),
+        ("import nonsense_module\n", "failed", "line 1: ModuleNotFoundError"),
+        ("x = 1\n", "no_function", ""),
+        ("recall_at_k = 3\n", "no_function", ""),
+        ("import sys; sys.exit(0)\n", "ended", ""),
+        ("import os; os._exit(7)\n", "ended", ""),
+        ("\0", "syntax", ""),
+    ],
+)
+def test_code_that_never_comes_to_the_cases_is_told_why(source, stopped, message):
+    found = run(source, seconds=30)
+    assert found.stopped == stopped
+    assert found.message.startswith(message)
+    assert (found.marked.hint, found.marked.parameters["case"]) == ("no_answer", "f2_k1")
+
+
+def test_an_endless_loop_is_stopped_and_the_case_named():
+    found = run(HANGS, seconds=1)
+    assert found.stopped == "time"
+    assert (found.marked.hint, found.marked.parameters["case"]) == ("no_answer", "f2_k3")
+    assert found.marked.marks["f2_k2"]
+
+
+@posix
+def test_children_of_the_code_are_stopped_with_it(tmp_path):
+    note = tmp_path / "pid"
+    source = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+open({str(note)!r}, "w").write(str(child.pid))
+while True: pass
+"""
+    assert run(source, seconds=2).stopped == "time"
+    pid = int(note.read_text())
+    deadline = time.monotonic() + 20
+    while alive(pid):
+        assert time.monotonic() < deadline, "the child outlived the box"
+
+
+def alive(pid: int) -> bool:
+    """Is it running? One that ended but was not yet collected by its new parent is not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
+
+
+@posix
+def test_too_much_memory_is_refused_and_the_program_lives():
+    found = run(RIGHT.replace("    return", "    hog = bytearray(2**32)\n    return"), seconds=30)
+    assert (found.stopped, found.marked.hint) == ("", "memory")
+
+
+def test_too_much_output_is_stopped():
+    found = run("while True: print('x' * 1000)", seconds=30)
+    assert found.stopped == "output"
+    assert len(found.printed) == codebox.SHOWN
+
+
+def test_the_code_sees_neither_this_program_s_environment_nor_its_folder(monkeypatch):
+    monkeypatch.setenv("RECALL_SECRET", "x")
+    found = run(
+        "import os; print(sorted(k for k in os.environ if k.startswith('RECALL')), os.path.exists('recall_core'))"
+    )
+    assert found.printed == "[] False\n"
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(codebox.tempfile, "tempdir", str(tmp_path))
+    run(RIGHT, seconds=30)
+    run(HANGS, seconds=0.5)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- the file to run at home ----------------------------------------------------------------------------------------
+
+
+def at_home(tmp_path, source, *arguments, words=ENGLISH):
+    (tmp_path / "test_recall.py").write_text(checks_file(words), encoding="utf-8")
+    if source is not None:
+        (tmp_path / "recall.py").write_text(source, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-X", "utf8", "-W", "error", "test_recall.py", *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        check=False,
+    )
+
+
+def test_the_file_passes_a_right_solution(tmp_path):
+    done = at_home(tmp_path, RIGHT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"all {len(f3_cases())} cases passed" in done.stdout
+
+
+def test_the_file_shows_a_wrong_solution_its_input(tmp_path):
+    done = at_home(tmp_path, LEFT_OUT.replace("mean()", "mean() if relevant.any() else 0.0"), "recall.py")
+    assert done.returncode == 1, done.stderr
+    for words in ("k = 1", "expected: 0.25", "got: 0.333", ENGLISH["left_out"]):
+        assert words in done.stdout
+
+
+def test_the_file_shows_errors_and_what_is_no_number(tmp_path):
+    assert "ZeroDivisionError: division by zero" in at_home(tmp_path, "def recall_at_k(a, b, k): return 1 / 0").stdout
+    assert "got: NoneType" in at_home(tmp_path, "def recall_at_k(a, b, k): ...").stdout
+
+
+@pytest.mark.parametrize("source", [None, "x = 1"])
+def test_the_file_says_when_there_is_nothing_to_test(tmp_path, source):
+    done = at_home(tmp_path, source)
+    assert done.returncode == 2
+    assert "recall_at_k" in done.stdout
+
+
+def test_the_file_speaks_the_reader_s_language(tmp_path):
+    done = at_home(tmp_path, "x = 1", words={"no_function": "nincs recall_at_k függvény: {file}"})
+    assert done.stdout == "nincs recall_at_k függvény: recall.py\n"
+
+
+def test_the_file_needs_numpy_alone():
+    tree = ast.parse(checks_file())
+    imported = {
+        alias.name.split(".")[0] if isinstance(node, ast.Import) else node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported - set(sys.stdlib_module_names) == {"numpy"}
+
+
+def test_every_verdict_has_words():
+    from recall_core import coding
+
+    hints = set(coding.__doc__.split("Keys of hints")[1].split("``")[1::2]) - {"no_answer", "IndexError"}
+    assert hints <= set(ENGLISH)
