@@ -207,7 +207,10 @@ def load(data: str | Path, *, columns: Mapping[str, str] | None = None, encoding
             f"{str(data)!r} is neither a folder nor a built-in data set ({', '.join(SAMPLES)}); check the spelling"
         )
     file = path if path.is_file() else None
-    found = read(Place(path if file is None else path.parent, file, dict(columns or {}), encoding))
+    try:
+        found = read(Place(path if file is None else path.parent, file, dict(columns or {}), encoding))
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check who may read it") from error
     if not len(found.table):
         raise DataError(f"{path.name} has no rows; it needs a header line and a row for each picture")
     name = found.name or (path.resolve().name if file is None else path.stem)

@@ -35,7 +35,7 @@ from .places import (
     picture_file,
     pictures_below,
 )
-from .tables import COLUMN_NAMES, MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text
+from .tables import MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text
 from .vectors import Array, Embeddings, match_rows, read_array, read_embeddings, read_ids
 
 FOLDERS = {
@@ -166,7 +166,7 @@ def _lab_form(place: Place) -> Reading:
 
 
 def _table_form(place: Place) -> Reading:
-    """A table with a column of picture files, relative to its folder; without one, vectors must lie beside it."""
+    """A table with a column of picture files, relative to its folder; without one, its rows need vectors or scores."""
     path = _required(place.table)
     table = read_table(path, encoding=place.encoding)
     columns = find_columns(table, place.columns)
@@ -174,12 +174,7 @@ def _table_form(place: Place) -> Reading:
         cells = enumerate(table[columns["path"]])
         files = [picture_file(place.folder, cell, row, path.name) for row, cell in cells]
         return Reading(table, columns, Pictures.from_files(files))
-    if any(is_vectors(file) for file in place.folder.iterdir()) or place.file is not None:
-        return Reading(table, columns)
-    raise DataError(
-        f"{path.name} names no picture files and there is no images.npy; add a column "
-        f"{' or '.join(COLUMN_NAMES['path'])}, or name yours with --column path=…"
-    )
+    return Reading(table, columns)
 
 
 def _folder_form(place: Place) -> Reading:

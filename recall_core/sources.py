@@ -19,7 +19,7 @@ from .relevance import IntArray
 from .scores import read_scores
 from .spec import Spec
 from .splits import Split
-from .tables import MISSING
+from .tables import COLUMN_NAMES, MISSING
 from .vectors import Array, Embeddings
 
 
@@ -33,7 +33,10 @@ def resolve(dataset: Dataset, spec: Spec) -> Spec:
         elif dataset.embeddings:
             spec = spec.replace(embeddings=next(iter(dataset.embeddings)))
         else:
-            raise DataError(f"{dataset.name} has neither pictures nor vectors; bring --embeddings or --scores")
+            raise DataError(
+                f"{dataset.name} has neither pictures nor vectors; bring --embeddings or --scores, or a column of "
+                f"picture files: {', '.join(COLUMN_NAMES['path'])}, or yours with --column path=…"
+            )
     return protocol.resolve(dataset, spec, fitted=is_fitted(spec.encoder))
 
 

@@ -31,6 +31,10 @@ EMBEDDING_NAMES = ("embeddings", "embedding", "emb", "vectors", "vector", "featu
 ID_NAMES = (*COLUMN_NAMES["id"], "ids", "image_ids", "names", "name", "keys", *COLUMN_NAMES["path"], "paths", "files")
 
 
+MAX_UNPACKED = 8 * 2**30
+"""Bytes that an ``.npz`` may unpack to."""
+
+
 @dataclass(frozen=True, eq=False)
 class Embeddings:
     """Vectors as a file holds them.
@@ -82,6 +86,12 @@ def read_npz(path: Path) -> dict[str, Array]:
     """All arrays of an ``.npz`` file; each header is checked before its array is made."""
     try:
         with zipfile.ZipFile(path) as archive:
+            total = sum(entry.file_size for entry in archive.infolist())
+            if total > MAX_UNPACKED:
+                raise DataError(
+                    f"{path.name} unpacks to {total / 2**30:.1f} GiB, more than {MAX_UNPACKED / 2**30:.0f}; "
+                    "store the vectors as .npy, which needs no unpacking"
+                )
             arrays = {}
             for entry in archive.infolist():
                 with archive.open(entry) as stream:

@@ -142,3 +142,12 @@ def test_what_is_no_data_set_is_refused_with_the_forms_that_are_read(tmp_path: P
     (tmp_path / "t.csv").write_text("path,label\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"t.csv has no rows"):
         load(tmp_path / "t.csv")
+
+
+def test_a_folder_that_may_not_be_read_is_a_data_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> list[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+        load(tmp_path)
