@@ -176,6 +176,7 @@ def _sections() -> dict[str, dict[str, str]]:
     return {
         "": {"start": _("Start")},
         _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
+        _("Learn"): {"leakage": _("Leakage")},
     }
 
 

@@ -1,0 +1,17 @@
+"""Leakage: what stands on both sides of a split, and what it does to the number."""
+
+import streamlit as st
+
+from pages.shared import leak_parts, leaks, shell
+from pages.shared.words import _, plain
+from recall_core.errors import DataError
+
+here = shell.enter()
+st.title(_("Leakage"), anchor=False)
+st.markdown(_("If the draw tears apart what belongs together, what does that do to the number?"))
+chosen = leaks.choose(here)
+try:
+    leak_parts.PARTS[chosen.part](chosen, {**here.query, **chosen.link})
+except DataError as reason:
+    st.warning(_("These data cannot show this part:") + " " + plain(str(reason)))
+    shell.quiet(_("Choose other columns above, other data, or another part."))

@@ -1,0 +1,161 @@
+"""The charts of the page on leakage: a number's distribution over seeds, how often, and which encoder is chosen.
+
+The two draws are told apart by colour, by symbol and by the side of their row; the one that the toggle names is drawn
+in full, the other stays in sight behind it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from .charts import STYLES
+from .words import _
+
+FAINT = 0.4
+POINTS = {"random": (STYLES[0][0], "circle"), "grouped": (STYLES[1][0], "diamond")}
+ROW_HEIGHT, FRAME_HEIGHT = 62, 66
+
+
+def strips(tables: Mapping[str, pd.DataFrame], rows: Mapping[str, str], shown: str, axis: str) -> go.Figure:
+    """Draw each seed's values, with the middle half and the mean: a row a number, a strip a draw.
+
+    Parameters
+    ----------
+    tables : mapping of draw to DataFrame
+        One row a seed; draws are keys of ``POINTS``.
+    rows : mapping of column to words
+    shown : str
+        The draw that stands out.
+    axis : str
+        Title of the axis, which runs from 0 to 1.
+    """
+    figure = go.Figure()
+    for draw, table in tables.items():
+        colour, symbol = POINTS[draw]
+        long = table.melt("seed", list(rows), "row", "value").dropna(subset="value")
+        figure.add_trace(
+            go.Box(
+                x=long["value"],
+                y=long["row"].map(rows),
+                name=_draw_words(draw),
+                legendgroup=draw,
+                offsetgroup=draw,
+                orientation="h",
+                boxpoints="all",
+                jitter=0.7,
+                pointpos=0,
+                boxmean=True,
+                line={"color": colour, "width": 1.5},
+                marker={"symbol": symbol, "size": 4, "color": colour, "opacity": 0.45},
+                opacity=1 if draw == shown else FAINT,
+                customdata=long["seed"],
+                hovertemplate=_("seed %{customdata}: %{x:.4f}") + "<extra></extra>",
+                hoveron="points",
+            )
+        )
+    figure.update_layout(boxmode="group", boxgap=0.3, boxgroupgap=0.2)
+    figure.update_xaxes(title=axis, range=[-0.03, 1.03], zeroline=False)
+    figure.update_yaxes(autorange="reversed", title=None)
+    return _plain(figure, FRAME_HEIGHT + ROW_HEIGHT * len(rows))
+
+
+def how_often(
+    tables: Mapping[str, pd.DataFrame], column: str, shown: str, marked: float, axis: str, height: float
+) -> go.Figure:
+    """Draw how many seeds gave each value, with the value of the draw shown in pictures hatched.
+
+    Parameters
+    ----------
+    tables : mapping of draw to DataFrame
+        One row a seed.
+    column : str
+    shown : str
+        The draw that stands out.
+    marked : float
+        The value to mark.
+    axis : str
+    height : float
+    """
+    figure = go.Figure()
+    for draw, table in tables.items():
+        counts = table[column].value_counts().sort_index()
+        hatched = ["/" if draw == shown and value == marked else "" for value in counts.index]
+        figure.add_trace(
+            go.Bar(
+                x=counts.index.to_numpy(),
+                y=counts.astype(float),
+                name=_draw_words(draw),
+                marker={
+                    "color": POINTS[draw][0],
+                    "pattern": {"shape": hatched, "fillmode": "overlay", "size": 5},
+                    "opacity": 1 if draw == shown else FAINT,
+                },
+                hovertemplate=_("%{x}: in %{y} draws") + "<extra></extra>",
+            )
+        )
+    figure.update_layout(barmode="overlay", showlegend=False)
+    figure.update_xaxes(title=axis, zeroline=False, tickformat="d", rangemode="tozero")
+    figure.update_yaxes(title=_("draws"), rangemode="tozero")
+    return _plain(figure, height)
+
+
+def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: float) -> go.Figure:
+    """Draw in how many runs each draw chooses which encoder, as one bar a draw.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        ``training.winners``.
+    words : mapping of column to words
+    shown : str
+        The draw that stands out.
+    height : float
+    """
+    figure = go.Figure()
+    looks = zip(words.items(), (STYLES[0][0], STYLES[1][0], STYLES[2][0]), ("", "/", "."), strict=True)
+    for (column, name), colour, pattern in looks:
+        values = counts[column]
+        figure.add_trace(
+            go.Bar(
+                x=values,
+                y=counts.index.map(_draw_words).to_numpy(),
+                orientation="h",
+                name=name,
+                text=[str(value) if value else "" for value in values],
+                textposition="inside",
+                insidetextanchor="middle",
+                insidetextfont={"size": 13, "weight": 600},
+                textangle=0,
+                marker={
+                    "color": colour,
+                    "pattern": {"shape": pattern, "size": 5, "solidity": 0.2, "fillmode": "overlay"},
+                    "opacity": [1 if draw == shown else 0.45 for draw in counts.index],
+                },
+                hovertemplate="%{y}: %{x}<extra>" + name + "</extra>",
+            )
+        )
+    figure.update_layout(barmode="stack")
+    figure.update_xaxes(title=_("draws"))
+    figure.update_yaxes(autorange="reversed", title=None)
+    return _plain(figure, height)
+
+
+def _draw_words(draw: str) -> str:
+    return {"random": _("random"), "grouped": _("grouped")}[draw]
+
+
+def height_of(rows: Sequence[str] | Mapping[str, str]) -> int:
+    """How high is a chart of strips with these rows?"""
+    return FRAME_HEIGHT + ROW_HEIGHT * len(rows)
+
+
+def _plain(figure: go.Figure, height: float) -> go.Figure:
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"traceorder": "normal", "orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "title": None},
+        hovermode="closest",
+        bargap=0.25,
+    )
+    return figure
