@@ -63,6 +63,8 @@ from .ties import TieGroups
 
 MAX_ORDERS = 20_000
 MAX_TERMS = 6
+MAX_TYPED = 1_000
+MAX_DIGITS = 40
 EXACT = 9
 """Decimals of a number that was typed as a ratio."""
 
@@ -171,6 +173,8 @@ def read_number(text: str) -> Figure | None:
     (Figure(value=0.58, digits=2), Figure(value=0.58, digits=2), Figure(value=0.875, digits=9))
     """
     compact = re.sub(r"\s", "", text)
+    if len(compact) > MAX_DIGITS:
+        return None
     ratio = re.fullmatch(r"([0-9]+)/([0-9]+)", compact)
     if ratio:
         return Figure(int(ratio[1]) / int(ratio[2]), EXACT) if int(ratio[2]) else None
@@ -225,7 +229,7 @@ class Unreadable(DataError):
     """What was typed is no ranking; a page translates ``key`` with ``parameters``.
 
     Keys: ``nothing`` (no item), ``character`` (character, place), ``nested``, ``unclosed``, ``unopened`` (place),
-    ``too_few_relevant`` (n_relevant, shown), ``several_lists``.
+    ``too_few_relevant`` (n_relevant, shown), ``several_lists``, ``too_many`` (n, most).
     """
 
     def __init__(self, key: str, message: str, **parameters: object) -> None:
@@ -274,6 +278,9 @@ def typed(text: str, n_relevant: int | None = None) -> Ranking:
                 shown=shown,
             )
         lists = [(flags, scores, n_relevant - shown)]
+    n = sum(len(flags) + more for flags, _, more in lists)
+    if n > MAX_TYPED:
+        raise Unreadable("too_many", f"{n} items; at most {MAX_TYPED} can be typed", n=n, most=MAX_TYPED)
     width = max(len(flags) + more for flags, _, more in lists)
     matrix = np.full((len(lists), width), np.nan)
     for row, (_, scores, _) in zip(matrix, lists, strict=True):
@@ -297,7 +304,7 @@ def of_query(ranking: Ranking, query: int) -> Ranking:
 def _one_list(text: str) -> tuple[list[int], list[float], int]:
     """Relevance and score of each item shown, and how many relevant ones are not."""
     listed, plus, more = text.partition("+")
-    if plus and not more.strip().isdecimal():
+    if plus and not re.fullmatch("[0-9]{1,9}", more.strip()):
         place = len(listed) + 2
         raise Unreadable("character", f"after + a number is expected, got {more!r}", character=more, place=place)
     flags: list[int] = []
@@ -569,13 +576,14 @@ def _mean_of_orders(
 
 
 def _every_order(rankings: Sequence[Ranking]) -> tuple[Ranking, IntArray] | None:
-    """Each query in each order of its ties, as a query of its own without ties, and whose it is; None if too many.
+    """Each query in each order of its ties, as a query of its own without ties, and whose it is.
 
-    Orders that put the same places to relevant items are one; all of them are equally likely.
+    Orders that give the same places to relevant items are one; all of them are equally likely. None where there are no
+    ties, or too many orders.
     """
-    queries = [of_query(ranking, q) for ranking in rankings for q in range(ranking.n_query)] if _few(rankings) else None
-    if queries is None:
+    if not any((ranking.tied > 0).any() for ranking in rankings) or not _few(rankings):
         return None
+    queries = [of_query(ranking, q) for ranking in rankings for q in range(ranking.n_query)]
     ranks, owner, retrieved = [], [], []
     for q, one in enumerate(queries):
         for order in _orders(TieGroups.of(one)):

@@ -205,7 +205,7 @@ def read_set(text: str) -> frozenset[int] | None:
     if compact in ("", "∅", "-", "–"):
         return frozenset() if text.strip() else None
     parts = re.split(r"[\s,;]+", compact)
-    return frozenset(map(int, parts)) if all(re.fullmatch("[0-9]+", part) for part in parts) else None
+    return frozenset(map(int, parts)) if all(re.fullmatch("[0-9]{1,9}", part) for part in parts) else None
 
 
 def _f2_hits(cell: str, query: int, k: int, typed: str) -> Wrong:

@@ -422,6 +422,10 @@ def test_typed_lists_with_ties_missing_items_and_several_queries():
         ("01)", None, "unopened", {"place": 3}),
         ("111", 2, "too_few_relevant", {"n_relevant": 2, "shown": 3}),
         ("1/0", 2, "several_lists", {}),
+        ("1+999999999", None, "too_many", {"n": 1_000_000_000, "most": 1000}),
+        ("1", 10**9, "too_many", {"n": 10**9, "most": 1000}),
+        ("1", -1, "too_few_relevant", {"n_relevant": -1, "shown": 1}),
+        ("1+٣", None, "character", {"character": "٣", "place": 3}),
     ],
 )
 def test_what_is_no_ranking_is_refused_with_a_key(text, n_relevant, key, parameters):
@@ -469,7 +473,7 @@ def test_figures_are_read_with_comma_or_point_as_fraction_or_per_cent(text, valu
     assert (figure.value, figure.digits) == (pytest.approx(value), digits)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1/0", "-1", "1.2.3", "nan", "1,000.5", "%"])
+@pytest.mark.parametrize("text", ["", "x", "1/0", "-1", "1.2.3", "nan", "1,000.5", "%", "9" * 5000, "٣"])
 def test_what_is_no_figure_is_none(text):
     assert read_figure(text) is None
 
