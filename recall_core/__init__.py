@@ -50,6 +50,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``codebox``      a student's code in a process of its own, or its checks in a file
 ``progress``     what a learner has done, as a dict to save, load and merge
 ``report``       an evaluation as text, JSON or CSV
+``html_report``  an evaluation as one HTML file, with curves and the worst queries
 ``runs``         an evaluation saved to a folder, and opened again
 ``cli``          arguments to calls
 

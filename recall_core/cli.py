@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import failures, leakage, report, runs
+from . import failures, html_report, leakage, report, runs, triage
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
@@ -141,6 +141,8 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
         "--slices", metavar="COLUMN", action="append", default=[], help="a score by the values of a column; repeatable"
     )
     option("--metric", metavar="NAME", help="the score that --slices shows (default: recall@k at the first k)")
+    option("--html", metavar="OUT", help="write the report as one HTML file, with curves and the worst queries")
+    option("--tags", action="store_true", help="put the tags and notes that the app keeps into the HTML file")
     option("--trec-qrels", metavar="OUT", help="write what is relevant as TREC qrels to this file")
     option("--trec-run", metavar="OUT", help="write the top of each list as a TREC run to this file")
     option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
@@ -168,6 +170,10 @@ def _evaluate(parsed: argparse.Namespace) -> None:
         _writable(parsed.trec_run).write_text(report.to_run(evaluation), encoding="utf-8")
     metric = score_of(evaluation, parsed.metric).name
     sliced = {column: slices(evaluation, column, metric) for column in parsed.slices}
+    if parsed.html is not None:
+        known = triage.marks(dataset.name) if parsed.tags else None
+        written = html_report.page(evaluation, columns=parsed.slices, metric=metric, marks=known)
+        _writable(parsed.html).write_text(written, encoding="utf-8")
     if parsed.json:
         whole = report.to_json(evaluation)
         if sliced:
