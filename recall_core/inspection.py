@@ -96,7 +96,7 @@ def inspect(
     resolved, findings = _resolved(dataset, given)
     looks = None if dataset.pictures is None else duplicates.look(dataset.pictures, _step(progress, "pictures"))
     splits = () if resolved is None else protocol.directions(dataset, resolved)
-    vectors = _all_vectors(dataset, resolved or given, splits, encoded)
+    vectors = _all_vectors(dataset, given, resolved, splits, encoded)
     usable = np.zeros(0, np.intp) if vectors is None else np.setdiff1d(np.arange(len(dataset)), bad_rows(vectors))
     tables, near, similarity = _compare(
         looks, vectors, usable, threshold=threshold, distance=distance, progress=_step(progress, "neighbours")
@@ -205,8 +205,11 @@ def _resolved(dataset: Dataset, spec: Spec) -> tuple[Spec | None, list[Finding]]
         return None, [*notes, audit.note("not_evaluable", f"these data cannot be evaluated yet: {error}")]
 
 
-def _all_vectors(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], encoded: Array | None) -> Array | None:
+def _all_vectors(
+    dataset: Dataset, given: Spec, resolved: Spec | None, splits: tuple[Split, ...], encoded: Array | None
+) -> Array | None:
     """(n_item, n_dim) of every row, nan where there is none; None where the data have no vectors."""
+    spec = resolved or given
     if encoded is not None:
         return encoded
     if spec.embeddings in dataset.embeddings:
@@ -215,7 +218,7 @@ def _all_vectors(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], encode
         return next(iter(dataset.embeddings.values()), None)
     everything = spec.replace(where=(), query_images=None, corrupt=None)
     if spec.embeddings is None:
-        return sources.encode_dataset(dataset, everything)
+        return (sources.encode_unfitted if resolved is None else sources.encode_dataset)(dataset, everything)
     if spec.gallery_embeddings is None:
         try:
             return sources.table_vectors(dataset, everything)

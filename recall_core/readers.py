@@ -174,7 +174,28 @@ def _table_form(place: Place) -> Reading:
         cells = enumerate(table[columns["path"]])
         files = [picture_file(place.folder, cell, row, path.name) for row, cell in cells]
         return Reading(table, columns, Pictures.from_files(files))
-    return Reading(table, columns)
+    pictures, notes = _pictures_by_id(place.folder, item_ids(table, columns))
+    return Reading(table, columns, pictures, notes=notes)
+
+
+def _pictures_by_id(folder: Path, ids: list[str]) -> tuple[Pictures | None, tuple[str, ...]]:
+    """Picture files that are called as the ids, with or without suffix, wherever they lie below the folder."""
+    files = pictures_below(folder)
+    by_name: dict[str, list[Path]] = {}
+    for file in files:
+        for name in {normal(file.name), normal(file.stem)}:
+            by_name.setdefault(name, []).append(file)
+    found = [by_name.get(name, []) for name in ids]
+    if not any(found):
+        unused = f"the table names none of the {len(files)} pictures in the folder; add a column path"
+        return None, (unused,) if files else ()
+    twice = next((i for i, some in enumerate(found) if len(some) > 1), None)
+    if twice is not None:
+        names = " and ".join(file.relative_to(folder).as_posix() for file in found[twice][:2])
+        raise DataError(f"row {twice + 1}: id {ids[twice]!r} could be {names}; add a column path that says which")
+    sources = [some[0] if some else folder / name.replace("/", "_") for some, name in zip(found, ids, strict=True)]
+    note = f"the table has no column path: {sum(map(bool, found))} of {len(ids)} pictures were found by their ids"
+    return Pictures.from_files(sources), (note,)
 
 
 def _folder_form(place: Place) -> Reading:

@@ -73,6 +73,11 @@ def side_vectors(
     return asked, clean, notes
 
 
+def encode_unfitted(dataset: Dataset, spec: Spec) -> Array | None:
+    """Encode every picture of data that have no rule of relevance yet; None where the encoder needs labels."""
+    return None if is_fitted(spec.encoder) else _encode(dataset, spec, _pictures(dataset), np.zeros(0, np.intp))
+
+
 def table_vectors(dataset: Dataset, spec: Spec) -> Array:
     """(n_item, n_dim) the vectors of a file, in table order; the spec is resolved and names every row."""
     rows = np.arange(len(dataset))

@@ -13,6 +13,7 @@ from PIL import Image
 from recall_core import evaluate
 from recall_core.dataset import load
 from recall_core.errors import DataError
+from recall_core.inspection import inspect
 from recall_core.readers import READERS
 from tests.conftest import ROOT, SHARED, needs_shared
 
@@ -79,13 +80,26 @@ def test_an_empty_path_is_an_error_with_its_row_and_a_table_without_paths_lists_
     with pytest.raises(DataError, match=r"metadata.csv row 2: the path is empty"):
         load(tmp_path)
     text(tmp_path, "metadata.csv", "name,label\na.png,a\n")
-    with pytest.raises(
-        DataError, match=r"neither pictures nor vectors; .* picture files: path, filepath"
-    ):
+    with pytest.raises(DataError, match=r"neither pictures nor vectors; .* picture files: path, filepath"):
         evaluate(load(tmp_path))
     np.save(tmp_path / "v.npy", np.eye(2)[:1])
     assert evaluate(load(tmp_path), embeddings=str(tmp_path / "v.npy")).counts["n_dim"] == 2
     assert load(tmp_path, columns={"path": "name"}).ids.tolist() == ["a.png"]
+
+
+def test_pictures_that_are_called_as_the_ids_are_found_and_it_is_said(tmp_path: Path) -> None:
+    pictures(tmp_path, "images/x/0001.png", "images/4.png")
+    text(tmp_path, "train.csv", "image_id,label\n0001,a\n4.png,a\n5,b\n")
+    data = load(tmp_path)
+    assert data.notes == ("the table has no column path: 2 of 3 pictures were found by their ids",)
+    assert data.pictures is not None
+    assert list(data.pictures.problems()) == [2]
+    pictures(tmp_path, "images/y/0001.png")
+    with pytest.raises(DataError, match=r"row 1: id '0001' could be images/x/0001.png and images/y/0001.png"):
+        load(tmp_path)
+    text(tmp_path, "train.csv", "image_id,label\nq,a\n")
+    assert load(tmp_path).pictures is None
+    assert "the table names none of the 3 pictures in the folder" in load(tmp_path).notes[0]
 
 
 def test_a_folder_a_class(tmp_path: Path) -> None:
@@ -332,6 +346,15 @@ def test_the_background_set_has_a_class_for_each_character_of_each_alphabet(tmp_
 def test_the_grocery_set_loads_by_its_table() -> None:
     data = load(SHARED / "data/grocery")
     assert (len(data), data.columns["group"], data.columns["side"]) == (405, "product", "role")
+
+
+def test_a_folder_of_pictures_alone_is_inspected_though_nothing_is_relevant_yet(tmp_path: Path) -> None:
+    pictures(tmp_path, "a.png", "b.png", "d.png")
+    (tmp_path / "d.png").write_bytes((tmp_path / "a.png").read_bytes())
+    (tmp_path / "e.png").write_bytes(b"")
+    found = inspect(load(tmp_path))
+    assert {"not_evaluable", "unreadable_pictures", "duplicates_content"} <= {f.kind for f in found.findings}
+    assert found.pairs[found.pairs["kind"] == "cosine"]["score"].max() == 1
 
 
 def test_every_form_is_in_the_documents() -> None:
