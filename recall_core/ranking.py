@@ -102,7 +102,7 @@ class Ranking:
         at = np.asarray(queries, dtype=np.intp)
         sizes = self.n_relevant[at]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        pairs = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        pairs = ranges(self.indptr[at], sizes)
         of_pair = {name: getattr(self, name)[pairs] for name in ("position", "above", "tied", "rank", "similarity")}
         of_query = {name: getattr(self, name)[at] for name in ("n_gallery", "top_position", "top_similarity")}
         return Ranking(indptr, **of_pair, **of_query)
@@ -150,6 +150,17 @@ def rank(
     ------
     DataError
         Vectors that cannot be compared (see ``prepare``) or do not fit in memory.
+
+    Notes
+    -----
+    What "exactly" means. Cosine: cosines more than 1.2e-12 apart (512 dimensions) are ordered rightly, closer ones may
+    tie, and mathematically equal ones nearly always do. Dot product: of float32 vectors the correctly rounded one but
+    for extreme cancellation, of float64 vectors within the last bit. Distance: squared distances that differ by more
+    than 2⁻³⁹ of their size are ordered rightly. Whole numbers are exact throughout.
+
+    Time. Cosine: about that of one float32 product, about ten where most items tie. The others are as fast while few
+    items come close to a relevant one; but each close pair costs microseconds, so vectors that are nearly all the same
+    under ``dot``, or a gallery with a far outlier under ``euclidean``, take minutes where cosine takes seconds.
     """
     workers = workers or _n_processors()
     with _threads(workers) as pool:
