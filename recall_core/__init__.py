@@ -41,6 +41,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``triage``       tags, notes and judgements that a person gives, kept in one small database
 ``slices``       where it fails: each metric by the values of a column
 ``comparison``   which of several evaluations of the same queries is better, and on which
+``curves``       what charts draw beyond the scores: precision over recall, similarities, a map
 ``draws``        a random half against the split that parts no group, over many seeds
 ``training``     a fitted encoder that has seen images, or whole groups, over many seeds
 ``leakage``      what leaks, and what it does to the number: the lesson's three experiments
