@@ -100,7 +100,7 @@ def choose(here: Here) -> Chosen:
         on = LAB if here.name == cached.LAB else _one_of("on", _("On which data"), own, help=rule)
     chosen = _own(here) if on == CHOSEN else _lab(here, part)
     name, dataset, pictures, spec, link = chosen
-    link = {"part": parts[part], "draw": sides[draw], "on": own[on]} | link
+    link = {"part": part, "draw": draw, "on": on} | link
     return Chosen(part, draw == "grouped", here.k, name, dataset, pictures, spec, link)
 
 
@@ -168,14 +168,30 @@ def _bare(spec: Spec) -> Spec:
 
 
 def _one_of(key: str, label: str, options: Mapping[str, str], place: Any = st, **more: Any) -> str:
+    """Ask for one of some words; the address names the choice the same in every language.
+
+    A bound widget would write the words themselves into the address, and lose them when the language changes.
+    """
+    usual, seen = next(iter(options)), f"{key}_in_address"
+    asked = st.query_params.get(key, usual)
+    asked = asked if asked in options else usual
+    if key not in st.session_state or st.session_state.get(seen) != asked:  # by a link, or by Back
+        st.session_state[key] = st.session_state[seen] = asked
+
+    def tell() -> None:
+        picked = st.session_state[seen] = st.session_state[key]
+        if picked == usual:
+            st.query_params.pop(key, None)
+        else:
+            st.query_params[key] = picked
+
     picked: str = place.segmented_control(
         label,
         list(options),
-        default=next(iter(options)),
         required=True,
         format_func=lambda option: options.get(option, option),
         key=key,
-        bind="query-params",
+        on_change=tell,
         **more,
     )
     return picked
