@@ -1,5 +1,7 @@
 """Failures: the queries that miss at k, the worst first, as tiles; each opens Query within the same list."""
 
+import streamlit as st
+
 from pages.shared import banner, choices, copying, disturb, failure_list, gallery, shell
 from pages.shared.cached import ROOT
 from pages.shared.words import _
@@ -27,7 +29,10 @@ if everything.empty:
     disturb.harder(here, evaluation)
 else:
     failure_list.controls(evaluation, here.k, chosen, everything)
-    failure_list.summary(evaluation, here.k, chosen, found, everything)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        failure_list.summary(evaluation, here.k, chosen, found, everything)
+        failure_list.download(evaluation, found)
+        disturb.within_reach(here)
     place = failure_list.place(chosen, len(found), gallery.event("failures"))
     gallery.show(
         failure_list.tiles_of(evaluation, found, place.page),
@@ -37,11 +42,11 @@ else:
         place=place,
         n_tile=len(found),
         page_size=failure_list.PAGE_SIZE,
+        heading=_("In each tile: the query, its best wrong answer, its best right answer with its rank"),
         empty=_("No failure is like that. Take a filter away."),
         pick=True,
         on_event=follow,
     )
-    disturb.folded(here)
 copying.buttons(
     {**here.query, **failure_list.link(chosen)},
     failure_list.command(choices.to_command(here.spec, ROOT), here.k, chosen),

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import charts, choices, copying, gallery, numbers, shell, tiles
+from pages.shared import banner, charts, choices, copying, gallery, numbers, shell, tiles
 from pages.shared.cached import ROOT
 from pages.shared.words import _
 from recall_core import report
@@ -12,7 +12,7 @@ N_WORST = 9
 here = shell.enter()
 evaluation = here.evaluation
 shell.header(_("Overview"), _("How often does a right picture stand among the first k?"), here, evaluation)
-numbers.findings(evaluation)
+banner.show(evaluation)
 numbers.cards(evaluation)
 
 
@@ -63,5 +63,4 @@ with st.expander(_("All numbers")):
     numbers.table(evaluation)
 st.subheader(_("How these numbers were made"), anchor=False)
 st.markdown(report.describe(evaluation.spec.replace(data=here.name)))
-numbers.notes(evaluation)
 copying.buttons(here.query, choices.to_command(here.spec, ROOT))

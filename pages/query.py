@@ -11,29 +11,26 @@ shell.header(_("Query"), _("What stands first, and where is the right picture?")
 banner.show(evaluation)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    direction = shell.ask_direction(evaluation)
-    query = shell.ask_query(int(direction.counts["n_query"] or 0))
-    steps = walk.choose(evaluation, here.k, direction, query)
-    walk.bar(steps)
-key = f"ranked_{steps.name}"
+    steps = walk.choose(evaluation, here.k)
+direction, query = evaluation.direction(steps.direction), steps.query
 
 
 def follow() -> None:
     """Go to the query that the browser reports."""
-    to = gallery.apply_event(gallery.Place(steps.at), gallery.event(key), n_query=len(steps), n_tile=0).query
-    st.session_state.update(steps.address(to))
+    event = gallery.event(steps.key)
+    steps.go(gallery.apply_event(gallery.Place(steps.at), event, n_query=len(steps), n_tile=0).query)
 
 
-why.folded(evaluation, direction, query - 1, here.k)
-n_ranked = tiles.n_ranked(direction, query - 1)
-place = gallery.current(steps.at, gallery.event(key), n_query=len(steps), n_tile=n_ranked)
+why.folded(evaluation, direction, query, here.k)
+n_ranked = tiles.n_ranked(direction, query)
+place = gallery.current(steps.at, gallery.event(steps.key), n_query=len(steps), n_tile=n_ranked)
 first = (place.page - 1) * gallery.PAGE_SIZE + 1
-panels = [tiles.asked(evaluation, direction, query - 1, here.k), tiles.missed(evaluation, direction, query - 1, here.k)]
+panels = [tiles.asked(evaluation, direction, query, here.k), tiles.missed(evaluation, direction, query, here.k)]
 if place.picked:
-    panels.insert(1, tiles.picked(evaluation, direction, query - 1, place.picked))
+    panels.insert(1, tiles.picked(evaluation, direction, query, place.picked))
 gallery.show(
-    tiles.ranked(evaluation, direction, query - 1, first, gallery.PAGE_SIZE),
-    key=key,
+    tiles.ranked(evaluation, direction, query, first, gallery.PAGE_SIZE),
+    key=steps.key,
     first=first,
     panels=[panel for panel in panels if panel],
     place=place,

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import cached
 from tests.conftest import ROOT, SHARED, needs_shared
 
-PAGES = ("start", "overview", "query")
+PAGES = ("start", "overview", "failures", "query")
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,12 @@ def test_the_command_names_the_set_as_the_readme_does() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_speaks_hungarian(page: str) -> None:
     app = run(page, lang="hu", data="glyphlab")
-    titles = {"start": "Recall Explorer", "overview": "Áttekintés", "query": "Lekérdezés"}
+    titles = {
+        "start": "Recall Explorer",
+        "overview": "Áttekintés",
+        "failures": "Tévesztések",
+        "query": "Lekérdezés",
+    }
     assert app.title[0].value == titles[page]
 
 

@@ -34,6 +34,7 @@ def test_the_default_of_each_choice_is_the_engines_own(lab: Dataset) -> None:
         "junk_same": "-",
         "where": "split=test",
         "query_images": "-",
+        "corrupt": "-",
     }
 
 

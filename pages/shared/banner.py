@@ -48,7 +48,7 @@ def findings(dataset: Dataset, found: Sequence[Finding]) -> None:
 
 
 def _examples(dataset: Dataset, finding: Finding, key: str) -> None:
-    st.markdown(f"{SIGNS[finding.severity]} {plain(finding.message)}")
+    st.markdown(f"**{plain(finding.message)}**")
     shown = [tile for example in finding.examples for tile in _pictures(dataset, finding, example)][:N_TILES]
     if shown and dataset.pictures is not None:
         gallery.show(shown, key=key, columns=N_TILES)

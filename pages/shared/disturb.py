@@ -34,10 +34,10 @@ def harder(here: Here, evaluation: Evaluation) -> None:
                 st.button(label, key=f"other_{name}", on_click=shell.choose, args=(name,))
 
 
-def folded(here: Here) -> None:
+def within_reach(here: Here) -> None:
     """Keep the slider within reach, out of the way."""
     if _can_be_disturbed(here):
-        with st.expander(_("Make the pictures that ask worse"), expanded=here.spec.corrupt is not None):
+        with st.popover(_("Make the pictures that ask worse"), key="disturb"):
             slider(here)
 
 
@@ -47,8 +47,7 @@ def slider(here: Here) -> None:
     if kind:
         st.session_state["disturb_kind"] = kind
     st.session_state["disturb_severity"] = severity
-    left, right = st.columns([1, 1], vertical_alignment="bottom")
-    left.segmented_control(
+    st.segmented_control(
         _("Make the pictures that ask worse"),
         list(corruption.KINDS),
         default=None if "disturb_kind" in st.session_state else "noise",
@@ -57,7 +56,7 @@ def slider(here: Here) -> None:
         required=True,
         on_change=_disturb,
     )
-    right.slider(
+    st.slider(
         _("How much: 0 is not at all"), 0.0, 1.0, step=0.05, format="%.2f", key="disturb_severity", on_change=_disturb
     )
 

@@ -26,8 +26,8 @@ from .words import _, number, plain
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
 
-NAME = "failures"
-"""How the URL of Query spells that it steps through this list."""
+NAME = "failure"
+"""Name in the URL of Query for the failure that is shown, ``DIRECTION:NUMBER``; with it, Query steps through them."""
 
 
 @dataclass(frozen=True)
@@ -106,25 +106,33 @@ def turn(page: int) -> None:
 
 
 def address(found: pd.DataFrame, at: int, chosen: Chosen) -> dict[str, str]:
-    """Give the address of Query at a place of the list, 1-based, within the same list."""
+    """Give the address of a place of the list, 1-based: on Query, and on Failures as well, where its tile stands.
+
+    One address serves both because a door leaves an entry in the browser's history that still has the page that one
+    leaves, but the address of the next already, and Back comes to stand there.
+    """
     facts = found.iloc[at - 1]
-    query = {"direction": str(facts["direction"]), "q": str(facts["query"] + 1), "list": NAME}
-    return query | link(replace(chosen, page=1))
+    shown = {NAME: f"{facts['direction']}:{facts['query'] + 1}"}
+    return shown | link(replace(chosen, page=(at - 1) // PAGE_SIZE + 1))
 
 
-def way_back(chosen: Chosen, at: int) -> dict[str, str]:
-    """Give the address of Failures at the page where this place of the list stands."""
-    return link(replace(chosen, page=(max(at, 1) - 1) // PAGE_SIZE + 1))
+def asked_for(evaluation: Evaluation) -> tuple[str, int] | None:
+    """Which failure does the URL name: direction, and position in it (0-based)? None: none that there is."""
+    name, _colon, n = st.query_params.get(NAME, "").rpartition(":")
+    sizes = {direction.name: direction.ranking.n_query for direction in evaluation.directions}
+    known = name in sizes and n.isascii() and n.isdigit() and len(n) < 10 and 1 <= int(n) <= sizes[name]
+    return (name, int(n) - 1) if known else None
 
 
-def is_asked_for() -> bool:
-    """Does the URL say that Query steps through this list?"""
-    return bool(st.query_params.get("list") == NAME)
+def filters_in_words(chosen: Chosen) -> list[str]:
+    """Say the filters in words, one each."""
+    reasons = [" / ".join(map(reason_words, chosen.reasons))] if chosen.reasons else []
+    return [*reasons, *(plain(f"{column}: {', '.join(values)}") for column, values in chosen.slice)]
 
 
 def leave() -> None:
     """Step through all queries from here on; for callbacks."""
-    _write(dict.fromkeys(("list", "slice", "reason", "sort"), ""))
+    _write(dict.fromkeys((NAME, "slice", "reason", "sort", "page"), ""))
 
 
 def tiles_of(evaluation: Evaluation, found: pd.DataFrame, page: int) -> list[Tile]:
@@ -163,16 +171,15 @@ def controls(evaluation: Evaluation, k: int, chosen: Chosen, everything: pd.Data
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
-    """Say how many are shown, with what is to be done with all of them: clear the filters, take the file."""
+    """Say how many are shown; where that is not all, offer all."""
     n_query = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"].denominator
     n, m = number(len(found)), number(len(everything))
     missed = _("{m} of {all} queries miss at k = {k}").format(m=m, all=number(int(n_query)), k=k)
     filtered = bool(chosen.slice or chosen.reasons)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{_('{n} of these {m}').format(n=n, m=m)}** · {missed}" if filtered else f"**{missed}**")
-        if filtered:
-            st.button(_("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": ""},))
-        download(evaluation, found)
+    shown = _("{n} of these {m}").format(n=n, m=m)
+    st.markdown(f"**{shown}** · {missed}" if filtered else f"**{missed}**")
+    if filtered:
+        st.button(_("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": ""},))
 
 
 def download(evaluation: Evaluation, found: pd.DataFrame) -> None:
@@ -219,13 +226,19 @@ def _tile(evaluation: Evaluation, direction: Direction, facts: Any) -> Tile:
         rank, flag = facts["first_rank"], _("tie") if "tie" in reasons else ""
         right = _answer(evaluation, right_rows[0], True, facts["right_similarity"], number(rank) if rank else "–", flag)
     elif facts["n_relevant"] == 0:
-        right = Tile("", "", nothing, reason_words(reasons[0]))
-    about = _("margin {m}").format(m=f"{margin:+.3f}") if margin == margin else ""
+        right = Tile("", "", f"{nothing}: {reason_words(reasons[0])}")
+    about = _("margin {m}").format(m=signed(margin, 3)) if margin == margin else ""
     label = _("{id}, best wrong {wrong}, best right {right} at rank {rank}, {about}").format(
         id=facts["id"], wrong=wrong.title, right=right.title, rank=right.badge, about=about or right.note
     )
     source = cached.query_thumbnail(evaluation, facts["row"], 128)
     return Tile(source, label, tiles.short(str(facts["id"])), about, beside=(wrong, right))
+
+
+def signed(value: float, digits: int) -> str:
+    """Write a number with its sign; the minus is as wide as the plus, and what is not 0 is not rounded to it."""
+    form = f"+.{digits}f" if value == 0 or abs(value) >= 0.1**digits else "+.1e"
+    return f"{value:{form}}".replace("-", "−")
 
 
 def _answer(evaluation: Evaluation, row: int, right: bool, similarity: float, rank: str, flag: str) -> Tile:
@@ -266,8 +279,8 @@ def _choose_sort() -> None:
 
 
 def _write(changes: Mapping[str, str]) -> None:
-    """Write into the URL; an empty value takes the name away."""
-    for name, value in changes.items():
+    """Write into the URL; an empty value takes the name away, and so does any change that of a failure shown before."""
+    for name, value in {NAME: "", **changes}.items():
         if value:
             st.query_params[name] = value
         elif name in st.query_params:

@@ -38,7 +38,8 @@ const fillTile = (tile, given) => {
   }
   const kind = given.right === null ? "" : given.right ? "right" : "wrong";
   const several = given.beside.length ? "several" : "";
-  tile.className = `tile ${kind} ${given.src.startsWith("data:image/png") ? "crisp" : ""} ${several}`;
+  const look = given.src.startsWith("data:image/png") ? "crisp" : given.src ? "" : "bare";
+  tile.className = `tile ${kind} ${look} ${several}`;
   const others = fitChildren(part("beside"), given.beside.length, () => createTile("span"));
   others.forEach((other, i) => fillTile(other, given.beside[i]));
   setText(part("mark"), { right: "✓", wrong: "✗" }[kind] ?? "");

@@ -14,24 +14,6 @@ APART = 0.02
 """Intervals whose ends differ by more than this are said to part."""
 
 
-def findings(evaluation: Evaluation) -> None:
-    """Show what is suspicious, the gravest first."""
-    grave = [finding for finding in evaluation.findings if finding.severity != "note"]
-    for finding in sorted(grave, key=lambda finding: finding.severity):
-        show = st.error if finding.severity == "error" else st.warning
-        lines = [finding.message]
-        if finding.examples:
-            lines.append(_("For example: {ids}").format(ids=", ".join(finding.examples)))
-        show("  \n".join(map(plain, lines)))
-
-
-def notes(evaluation: Evaluation) -> None:
-    """Show what is good to know of how the data were read and taken."""
-    for finding in evaluation.findings:
-        if finding.severity == "note":
-            quiet(plain(finding.message))
-
-
 def cards(evaluation: Evaluation) -> None:
     """Show each R@k, then mAP@k, with interval and denominator."""
     ks = evaluation.spec.ks

@@ -1,13 +1,12 @@
-"""Which queries J and K step through on the page Query: all of one direction, or the list of failures."""
+"""Which query the page Query shows, and which ones J and K step through: all of a direction, or the failures."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
 from recall_core import failures
-from recall_core.evaluation import Direction, Evaluation
+from recall_core.evaluation import Evaluation
 
 from . import failure_list, shell
 from .failure_list import Chosen
@@ -16,75 +15,74 @@ from .words import _, number
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A list of queries, and where the visitor is in it.
+    """A list of queries, the one that is shown, and its place in the list.
 
     Parameters
     ----------
-    name : str
-        ``all``, or how the URL spells the list.
+    direction, query : str, int
+        What is shown: name of the direction, position in it (0-based).
     queries : DataFrame
-        Columns ``direction`` and ``query`` (0-based in the direction), in the order of the steps.
+        Columns ``direction`` and ``query``, in the order of the steps.
     at : int
-        1-based; 0 where the query shown is none of them.
-    position : str
-        How the place is said, with ``{i}`` and ``{n}``.
+        Place of what is shown, 1-based; 0 where it is not in the list.
     chosen : Chosen, optional
-        Which failures these are.
+        Which failures these are; None where these are all queries of the direction.
     """
 
-    name: str
+    direction: str
+    query: int
     queries: pd.DataFrame
     at: int
-    position: str = ""
     chosen: Chosen | None = None
 
     def __len__(self) -> int:
         return len(self.queries)
 
-    def address(self, to: int) -> Mapping[str, str | int]:
-        """Say what the widgets of Query hold at a place of the list."""
-        facts = self.queries.iloc[to - 1]
-        return {"direction": str(facts["direction"]), "q": int(facts["query"]) + 1}
+    @property
+    def key(self) -> str:
+        """Tell the grids of the two lists apart: what the browser reports is a place in one of them."""
+        return "ranked" if self.chosen is None else "ranked_failure"
+
+    @property
+    def position(self) -> str:
+        """Say how the place is told, with ``{i}`` and ``{n}``; empty: as usual."""
+        return "" if self.chosen is None else _("{i} of {n} failures")
+
+    def go(self, to: int) -> None:
+        """Show another place of the list; for callbacks."""
+        if self.chosen is None:
+            st.session_state["q"] = to
+        elif to != self.at:
+            st.query_params.update(failure_list.address(self.queries, to, self.chosen))
 
     def neighbours(self) -> list[tuple[str, int]]:
         """Give (direction, query) of the steps onward and back."""
-        near = [at for at in (self.at, self.at - 2) if 0 <= at < len(self)]
-        return [(str(self.queries["direction"].iloc[at]), int(self.queries["query"].iloc[at])) for at in near]
+        near = self.queries.iloc[[at for at in (self.at, self.at - 2) if 0 <= at < len(self)]]
+        return list(zip(near["direction"].astype(str), near["query"].astype(int), strict=True))
 
 
-def choose(evaluation: Evaluation, k: int, direction: Direction, query: int) -> Walk:
-    """Take the list that the URL names: the failures as they are filtered, else all queries of the direction.
+def choose(evaluation: Evaluation, k: int) -> Walk:
+    """Take what the URL names: a failure within the list as it is filtered, else ask for direction and query."""
+    asked = failure_list.asked_for(evaluation)
+    if asked is None:
+        direction = shell.ask_direction(evaluation)
+        query = shell.ask_query(int(direction.counts["n_query"] or 0))
+        table = evaluation.table
+        shell.quiet(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(len(direction.split.query))))  # fmt: skip  # noqa: E501
+        return Walk(direction.name, query - 1, table[table["direction"] == direction.name], query)
+    chosen = failure_list.chosen(evaluation)
+    found = failure_list.find(evaluation, k, chosen)
+    walk = Walk(*asked, found, failures.position(found, *asked), chosen)
+    _lead_back(walk, chosen, k)
+    return walk
 
-    Parameters
-    ----------
-    query : int
-        The one that is shown, 1-based in the direction.
-    """
-    if failure_list.is_asked_for():
-        chosen = failure_list.chosen(evaluation)
-        found = failure_list.find(evaluation, k, chosen)
-        at = failures.position(found, direction.name, query - 1)
-        return Walk(failure_list.NAME, found, at, _("{i} of {n} failures"), chosen)
-    table = evaluation.table
-    return Walk("all", table[table["direction"] == direction.name], query)
 
-
-def bar(walk: Walk) -> None:
-    """Say what the steps go through, and lead back to it."""
-    if walk.chosen is None:
-        shell.quiet(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(len(walk))))
-        return
-    if walk.at:
-        shell.quiet(_("{i} of {n} failures · keys J and K step").format(i=number(walk.at), n=number(len(walk))))
-    elif len(walk):
-        shell.quiet(_("Not in the list of {n} failures; J goes to the first").format(n=number(len(walk))))
-    else:
-        shell.quiet(_("No failure is like that any more"))
-    st.button(
-        _("Back to the failures"),
-        key="back",
-        on_click=shell.go,
-        args=("failures",),
-        kwargs=failure_list.way_back(walk.chosen, walk.at),
-    )
-    st.button(_("Step through all queries"), key="all", on_click=failure_list.leave)
+def _lead_back(walk: Walk, chosen: Chosen, k: int) -> None:
+    """Say what the steps go through, and lead back to it, at the same page."""
+    back = failure_list.address(walk.queries, max(walk.at, 1), chosen) if len(walk) else failure_list.link(chosen)
+    st.page_link("pages/failures.py", label=_("Back to the failures"), icon="↩️", query_params=back)
+    said = [_("failures at k = {k}").format(k=k), *failure_list.filters_in_words(chosen)]
+    if not walk.at:
+        said.append(_("this query is not among them"))
+    shell.quiet(" · ".join([*said, _("keys J and K step, arrows move in the grid")]))
+    st.button(_("Step through all queries"), key="all", type="tertiary", on_click=failure_list.leave)

@@ -25,13 +25,17 @@ def folded(evaluation: Evaluation, direction: Direction, query: int, k: int) -> 
         if facts["n_relevant"] == 0:
             st.markdown(_("Nothing is right for it ({reason}), so AP is not defined.").format(reason=failure_list.reason_words(facts["reason"])))  # fmt: skip  # noqa: E501
             return
+        st.latex(precision_formula(direction, query, value))
         formula, words = st.columns(2, gap="large")
         with formula:
-            st.latex(precision_formula(direction, query, value))
             st.markdown(_("Each right picture adds (how many right ones so far) / (its rank); the mean is over all right ones, found or not."))  # fmt: skip  # noqa: E501
         with words:
             st.markdown("\n".join(f"- {line}" for line in _lines(facts, direction, query)))
-        st.dataframe(right_ones(evaluation, direction, query, k), hide_index=True, height="content")
+        st.dataframe(
+            right_ones(evaluation, direction, query, k),
+            hide_index=True,
+            height="content" if facts["n_relevant"] <= N_TERMS else 380,
+        )
 
 
 def precision_formula(direction: Direction, query: int, value: str) -> str:
@@ -58,7 +62,7 @@ def right_ones(evaluation: Evaluation, direction: Direction, query: int, k: int)
             "id": _("right picture"),
             "rank": _("rank"),
             "similarity": _("similarity"),
-            "tied": _("as similar"),
+            "tied": _("tied with"),
             "hit": _("among the first {k}").format(k=k),
         }
     )
@@ -68,7 +72,7 @@ def _lines(facts: Any, direction: Direction, query: int) -> list[str]:
     lines = []
     if facts["margin"] == facts["margin"]:
         right, wrong = f"{facts['right_similarity']:.4f}", f"{facts['wrong_similarity']:.4f}"
-        lines.append(_("Margin {m}: the best right picture has similarity {right}, the best wrong one {wrong}.").format(m=f"{facts['margin']:+.4f}", right=right, wrong=wrong))  # fmt: skip  # noqa: E501
+        lines.append(_("Margin {m}: the best right picture has similarity {right}, the best wrong one {wrong}.").format(m=failure_list.signed(facts["margin"], 4), right=right, wrong=wrong))  # fmt: skip  # noqa: E501
     low, high = failures.range_under_ties(direction, query)
     if low == high:
         lines.append(_("No tie matters here: the order of equally similar pictures does not change AP."))
