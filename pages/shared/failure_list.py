@@ -130,8 +130,9 @@ def filters_in_words(chosen: Chosen) -> list[str]:
     return [*reasons, *(plain(f"{column}: {', '.join(values)}") for column, values in chosen.slice)]
 
 
-def leave() -> None:
-    """Step through all queries from here on; for callbacks."""
+def leave(direction: str, query: int) -> None:
+    """Step through all queries from here on, starting with this one; for callbacks."""
+    st.session_state.update(direction=direction, q=query + 1)
     _write(dict.fromkeys((NAME, "slice", "reason", "sort", "page"), ""))
 
 

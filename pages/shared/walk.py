@@ -74,6 +74,7 @@ def choose(evaluation: Evaluation, k: int) -> Walk:
     found = failure_list.find(evaluation, k, chosen)
     walk = Walk(*asked, found, failures.position(found, *asked), chosen)
     _lead_back(walk, chosen, k)
+    st.button(_("Step through all queries"), key="all", type="tertiary", on_click=failure_list.leave, args=asked)
     return walk
 
 
@@ -85,4 +86,3 @@ def _lead_back(walk: Walk, chosen: Chosen, k: int) -> None:
     if not walk.at:
         said.append(_("this query is not among them"))
     shell.quiet(" · ".join([*said, _("keys J and K step, arrows move in the grid")]))
-    st.button(_("Step through all queries"), key="all", type="tertiary", on_click=failure_list.leave)
