@@ -74,7 +74,7 @@ def main() -> None:
     _follow_wish()
     here = None
     with calmly(page.title, titled=False), controls:
-        here = _sidebar(folded=page.url_path in ("", "start"))
+        here = _sidebar(folded=page.url_path in ("", "start", "lesson", "exercises"))
     if here is not None:
         _frame.here = here
         try:
@@ -176,7 +176,7 @@ def _sections() -> dict[str, dict[str, str]]:
     return {
         "": {"start": _("Start")},
         _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
-        _("Learn"): {"leakage": _("Leakage")},
+        _("Learn"): {"lesson": _("Lesson"), "leakage": _("Leakage")},
     }
 
 

@@ -1,0 +1,77 @@
+"""The lab's data as the lesson and the exercises use them, whatever the sidebar says; each call is cached."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from recall_core import draws, leakage, lesson
+from recall_core.dataset import Dataset
+from recall_core.draws import Halves
+from recall_core.evaluation import Evaluation
+from recall_core.spec import Spec
+
+from . import cached, choices, leaks
+from .leaks import Chosen
+
+ENCODERS = ("raw", "orientation", "mean", "constant")
+"""What the lesson compares: all pixels, the direction of the line, the brightness, nothing at all."""
+
+KS = (1, 2, 3, 5, 10)
+
+
+def dataset() -> Dataset:
+    """Load the lab's data."""
+    return cached.dataset(cached.LAB)
+
+
+def spec(**changes: Any) -> Spec:
+    """Spell a choice on the lab's data; everything else stays at its default."""
+    return Spec(cached.data_sets()[cached.LAB]).replace(**changes)
+
+
+def evaluation(**changes: Any) -> Evaluation:
+    """Evaluate a choice on the lab's data."""
+    return cached.evaluation(dataset(), spec(**changes))
+
+
+def uneven(ks: Sequence[int] = KS) -> Evaluation:
+    """Evaluate the lab's example in which classes have galleries of different sizes."""
+    given = lesson.uneven_gallery(dataset()).replace(data=cached.data_sets()[cached.LAB], ks=tuple(ks))
+    return cached.evaluation(dataset(), given)
+
+
+def corrupted() -> str:
+    """Name the file with the corrupted test pictures."""
+    return str(cached.ROOT / "data" / cached.LAB / "corrupted_test.npy")
+
+
+def command(given: Spec) -> str:
+    """Spell the command that prints the same numbers."""
+    return choices.to_command(given, cached.ROOT)
+
+
+def halves() -> Halves:
+    """Make the lab's data ready for drawing halves."""
+    return _halves(dataset().fingerprint)
+
+
+def training(*, grouped: bool) -> Chosen:
+    """Choose what the page on leakage shows of training, so that both share the seeds that were computed."""
+    textured = _textured(dataset().fingerprint)
+    return Chosen("training", grouped, 1, cached.LAB, textured, textured, spec(), {})
+
+
+def many_runs(chosen: Chosen) -> Any:
+    """Train with many seeds: those that are there, and how to make more."""
+    return leaks.many_runs(chosen)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _halves(key: str) -> Halves:
+    return draws.halves(dataset(), spec())
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _textured(key: str) -> Dataset:
+    return leakage.lab("textured")

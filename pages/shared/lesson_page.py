@@ -1,0 +1,146 @@
+"""The course of the lesson: its steps, where the visitor is, the question at the end of each, and the way onward.
+
+The step stands in the URL alone, so that a link, Back and a reload need nothing of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from . import done, lesson_steps, lesson_texts, lesson_trust, shell
+from .lesson_steps import Shown
+from .lesson_texts import Text
+from .words import _
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: the name of its text, what draws it, and whether it belongs to the 45 minutes."""
+
+    name: str
+    show: Callable[[], Shown]
+    short: bool = False
+
+
+STEPS = (
+    Step("relevance", lesson_steps.relevance, True),
+    Step("ranking", lesson_steps.ranking, True),
+    Step("recall", lesson_steps.recall, True),
+    Step("denominators", lesson_steps.denominators, True),
+    Step("precision", lesson_steps.precision),
+    Step("ties", lesson_steps.ties),
+    Step("pitfalls", lesson_trust.pitfalls, True),
+    Step("leakage", lesson_trust.trained, True),
+    Step("certainty", lesson_trust.certainty),
+    Step("directions", lesson_trust.directions),
+    Step("index", lesson_trust.index),
+)
+END = len(STEPS) + 1
+"""Number of the last page: sources and self-check."""
+
+
+def current() -> int:
+    """Which step does the URL name? The first, where it names none."""
+    asked = st.query_params.get("step", "")
+    known = asked.isascii() and asked.isdigit() and len(asked) < 3 and 1 <= int(asked) <= END
+    return int(asked) if known else 1
+
+
+def go(step: int) -> None:
+    """Go to a step; for callbacks."""
+    st.query_params["step"] = str(step)
+
+
+def contents(step: int) -> None:
+    """Show the numbers of all steps, and mark the way of 45 minutes."""
+    st.session_state["step_chosen"] = step
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.segmented_control(
+            _("Step"),
+            range(1, END + 1),
+            format_func=_number_of,
+            key="step_chosen",
+            label_visibility="collapsed",
+            required=True,
+            on_change=lambda: go(st.session_state["step_chosen"]),
+        )
+        with st.popover(_("All steps"), type="tertiary"):
+            for number in range(1, END + 1):
+                st.button(_title_of(number), key=f"to_{number}", type="tertiary", on_click=go, args=(number,))
+        shell.quiet(_("• the way of 45 minutes"))
+
+
+def show(step: int) -> None:
+    """Show one step: text at the left, control and picture at the right, the question below."""
+    chosen, text = STEPS[step - 1], lesson_texts.read(STEPS[step - 1].name)
+    heading = st.container()
+    told, picture = st.columns([5, 8], gap="large")
+    with picture:
+        shown = chosen.show()
+    heading.subheader(f"{step} · {text.title}", anchor=False)
+    with told:
+        st.markdown(text.filled("idea", shown.values))
+        with st.container(border=True):
+            st.markdown(f"**{_('Try it')}** — " + text.filled("try", shown.values))
+        st.markdown(text.filled("remember", shown.values))
+    if shown.commands:
+        with picture.expander(_("The same numbers from the command line")):
+            for command in shown.commands:
+                st.code(command, language="bash", wrap_lines=True)
+    check(chosen.name, text, shown)
+    shell.quiet(text.filled("course", shown.values))
+    onward(step)
+
+
+def check(name: str, text: Text, shown: Shown) -> None:
+    """Ask the step's question; each answer is judged at once."""
+    options = text.options
+    with st.container(border=True):
+        st.markdown(f"**{_('Check yourself')}**")
+        picked = st.radio(
+            lesson_texts.fill(text.question, shown.values),
+            range(len(options)),
+            index=None,
+            format_func=lambda i: lesson_texts.fill(options[i].text, shown.values),
+            key=f"check_{name}",
+            on_change=_note,
+            args=(name, [option.right for option in options]),
+            persist_state="session",
+        )
+        if picked is not None:
+            said = lesson_texts.fill(options[picked].answer, shown.values)
+            (st.success if options[picked].right else st.error)(said, icon="✅" if options[picked].right else "❌")
+
+
+def onward(step: int) -> None:
+    """Lead to the steps before and after, and along the way of 45 minutes where that leaves some out."""
+    st.space("small")
+    short = next((n for n in range(step + 1, END) if STEPS[n - 1].short), END)
+    with st.container(horizontal=True, horizontal_alignment="right" if step == 1 else "distribute"):
+        if step > 1:
+            st.button("← " + _title_of(step - 1), key="back", on_click=go, args=(step - 1,))
+        with st.container(horizontal=True, width="content"):
+            if step < END and STEPS[step - 1].short and short != step + 1:
+                label = _("45 minutes: on to {title}").format(title=_title_of(short))
+                st.button(label, key="short", on_click=go, args=(short,))
+            if step < END:
+                st.button(_title_of(step + 1) + " →", key="next", type="primary", on_click=go, args=(step + 1,))
+
+
+def _note(name: str, right: list[bool]) -> None:
+    picked = st.session_state[f"check_{name}"]
+    if picked is not None:
+        done.attempt(f"check_{name}", {"choice": str(picked)}, correct=right[picked])
+
+
+def _number_of(step: int) -> str:
+    if step == END:
+        return "★"
+    return f"{step} •" if STEPS[step - 1].short else str(step)
+
+
+def _title_of(step: int) -> str:
+    if step == END:
+        return _("Sources and self-check")
+    return f"{step} · {lesson_texts.read(STEPS[step - 1].name).title}"
