@@ -14,6 +14,8 @@ from threading import Condition
 import pandas as pd
 import streamlit as st
 
+from . import words
+
 N_FIRST, N_ALL = 50, 200
 WAIT_SECONDS = 4.0
 PERIOD_SECONDS = 1.0
@@ -136,9 +138,10 @@ def follow(seeds: Seeds, compute: Compute, show: Callable[[pd.DataFrame], None])
     show : callable
         Shows the table; it runs again and again.
     """
-    line, runs = worker(), itertools.count()
+    line, runs, language = worker(), itertools.count(), words.language()
 
     def again() -> None:
+        words.speak(language)  # nobody else says it where the clock runs this alone
         if next(runs) and seeds.done:
             st.rerun()  # once: the whole page is drawn again, now without the clock
         seeds.want(compute, line)
