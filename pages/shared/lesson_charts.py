@@ -252,7 +252,12 @@ def contest(now: Mapping[str, float], honest: Mapping[str, float], chance: float
         textfont={"size": 14},
         marker={
             "color": [HIT if value == most else BLUE for value in now.values()],
-            "pattern": {"shape": ["/" if value == most else "" for value in now.values()], "size": 6, "solidity": 0.15},
+            "pattern": {
+                "shape": ["/" if value == most else "" for value in now.values()],
+                "size": 6,
+                "solidity": 0.2,
+                "fillmode": "overlay",
+            },
         },
         name=_("as switched"),
         hovertemplate="%{x:.4f}<extra></extra>",
@@ -287,8 +292,14 @@ def intervals(value: float, found: Mapping[str, Interval | None], empty: str) ->
             hovertemplate="%{x:.4f}<extra></extra>",
         )
         told = empty if one is None else f"{one.low:.4f} – {one.high:.4f}"
+        left = max(ends) > 0.75
         figure.add_annotation(
-            x=min(ends), y=name, text=told, showarrow=False, yshift=22, xanchor="left", font={"size": 13}
+            x=min(ends) - 0.02 if left else max(ends) + 0.02,
+            y=name,
+            text=told,
+            showarrow=False,
+            xanchor="right" if left else "left",
+            font={"size": 13},
         )
     figure.add_vline(x=value, line={"color": GREY, "width": 1.5, "dash": "dot"})
     figure.update_layout(showlegend=False)

@@ -82,7 +82,7 @@ def show(step: int) -> None:
     with told:
         st.markdown(text.filled("idea", shown.values))
         with st.container(border=True):
-            st.markdown(f"**{_('Try it')}** — " + text.filled("try", shown.values))
+            st.markdown("**" + _("Try it") + "** — " + text.filled("try", shown.values))
         st.markdown(text.filled("remember", shown.values))
     if shown.commands:
         with picture.expander(_("The same numbers from the command line")):
@@ -97,7 +97,7 @@ def check(name: str, text: Text, shown: Shown) -> None:
     """Ask the step's question; each answer is judged at once."""
     options = text.options
     with st.container(border=True):
-        st.markdown(f"**{_('Check yourself')}**")
+        st.markdown("**" + _("Check yourself") + "**")
         picked = st.radio(
             lesson_texts.fill(text.question, shown.values),
             range(len(options)),

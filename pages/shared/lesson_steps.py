@@ -65,7 +65,7 @@ def ranking() -> Shown:
     with matrix:
         chart("scores", _("Similarities; framed: the right item of each query"), lesson_charts.similarities(example))
     with told:
-        st.markdown(f"**{_('What follows from the ranks')}**")
+        st.markdown("**" + _("What follows from the ranks") + "**")
         rows = {f"k = {k}": (example.recall[k], example.mean_average_precision[k]) for k in example.recall}
         table = pd.DataFrame(
             [(name, report.number(recall), report.number(precision)) for name, (recall, precision) in rows.items()],
@@ -208,17 +208,11 @@ LISTS = {"second": "01000", "fifth": "00001", "falls": "101010", "perfect": "111
 
 def precision() -> Shown:
     """Step 5: how early do the right pictures come?"""
-    words = {
-        "second": _("one right, at rank 2"),
-        "fifth": _("one right, at rank 5"),
-        "falls": _("three right, every other place"),
-        "perfect": _("three right, all in front"),
-        "own": _("my own"),
-    }
-    which = choose("list", _("The list"), words)
+    words = LISTS | {"own": _("my own")}
+    which = choose("list", _("The list: 1 is right, 0 is wrong, best place first"), words)
     text = LISTS.get(which, "")
     if which == "own":
-        text = st.text_input(_("1 is right, 0 is wrong, best place first"), "0110100", key="list_own", max_chars=20, persist_state="session")  # fmt: skip  # noqa: E501
+        text = st.text_input(_("My own list"), "0110100", key="list_own", max_chars=20, persist_state="session")
     flags = [int(letter) for letter in text if letter in "01"]
     if not flags or len(flags) > 20:
         raise DataError(_("Write between 1 and 20 places, each 0 or 1."))
