@@ -17,7 +17,6 @@ from .errors import DataError
 from .evaluation import Direction, Evaluation
 from .images import Pictures
 from .relevance import IntArray
-from .similarity import exact_pairs, prepare
 from .spec import Filter
 
 DEEP = 10
@@ -296,7 +295,8 @@ def best(direction: Direction, query: int) -> tuple[int | None, list[int]]:
 
 def _by_cosine(dataset: Dataset, name: str) -> Alike:
     def alike(one: int, other: int) -> bool:
-        pair = prepare(dataset.embeddings[name][[one, other]])
-        return bool(exact_pairs(pair, pair, [0], [1])[0] >= COSINE)
+        first, second = dataset.embeddings[name][[one, other]].astype(np.float64)
+        lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+        return lengths > 0 and float(first @ second) >= COSINE * lengths
 
     return alike
