@@ -19,7 +19,7 @@ from recall_core.training import Arm
 from . import cached, choices, copying, gallery, leak_charts, leaks, seeds, shell, tiles
 from .gallery import Tile
 from .leaks import Chosen
-from .words import _, number, plain, plural
+from .words import _, language, number, plain, plural
 
 Place = st.delta_generator.DeltaGenerator
 
@@ -61,10 +61,15 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
         tables = {"random": table[table["split"] == "random"], "grouped": table[table["split"] == paired]}
         _cards(tables, chosen, cards)
         strips, often = st.columns([3, 2], gap="medium")
-        figure = leak_charts.strips(tables, rows, chosen.draw, f"R@{chosen.k}")
+        axis = f"R@{chosen.k}"
+        figure = _drawn(chosen, f"strips {len(table)}", lambda: leak_charts.strips(tables, rows, chosen.draw, axis))
         _chart(strips, "strips", _("R@{k} in each draw").format(k=chosen.k), figure)
-        height, axis = leak_charts.height_of(rows), _("queries without partner")
-        figure = leak_charts.how_often(tables, "n_lost", chosen.draw, draw.n_lost, axis, height)
+        height, lost = leak_charts.height_of(rows), _("queries without partner")
+        figure = _drawn(
+            chosen,
+            f"often {len(table)} {draw.n_lost}",
+            lambda: leak_charts.how_often(tables, "n_lost", chosen.draw, draw.n_lost, lost, height),
+        )
         _chart(often, "often", _("How many lose their partner (hatched: the draw below)"), figure)
 
     with numbers:
@@ -135,8 +140,13 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
         tables = {name: table[table["draw"] == name] for name in ("random", "grouped")}
         _cards(tables, chosen, cards)
         strips, winner = st.columns([3, 2], gap="medium")
-        _chart(strips, "strips", _("R@1 in each draw"), leak_charts.strips(tables, rows, chosen.draw, "R@1"))
-        figure = leak_charts.winners(training.winners(table), names, chosen.draw, leak_charts.height_of(rows))
+        figure = _drawn(chosen, f"strips {len(table)}", lambda: leak_charts.strips(tables, rows, chosen.draw, "R@1"))
+        _chart(strips, "strips", _("R@1 in each draw"), figure)
+        figure = _drawn(
+            chosen,
+            f"winners {len(table)}",
+            lambda: leak_charts.winners(training.winners(table), names, chosen.draw, leak_charts.height_of(rows)),
+        )
         _chart(winner, "winners", _("Which encoder each draw would choose"), figure)
         _gap(table)
 
@@ -204,6 +214,16 @@ def _cards(tables: Mapping[str, pd.DataFrame], chosen: Chosen, cards: Sequence[C
             help=help,
             border=True,
         )
+
+
+def _drawn(chosen: Chosen, name: str, draw: Callable[[], go.Figure]) -> go.Figure:
+    """Draw a chart once for everybody who reads the same language: it is half of what a rerun costs."""
+    return _figure(f"{language()} {chosen.part} {chosen.draw} {chosen.k} {name} {chosen.key}", draw)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _figure(key: str, _draw: Callable[[], go.Figure]) -> go.Figure:
+    return _draw()
 
 
 def _chart(place: Place, key: str, title: str, figure: go.Figure) -> None:
