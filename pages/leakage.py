@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from pages.shared import leak_parts, leaks, shell
+from pages.shared import banner, leak_parts, leaks, shell
 from pages.shared.words import _, plain
 from recall_core.errors import DataError
 
 here = shell.enter()
 st.title(_("Leakage"), anchor=False)
 st.markdown(_("If the draw tears apart what belongs together, what does that do to the number?"))
+banner.show(here.evaluation)
 chosen = leaks.choose(here)
 try:
     leak_parts.PARTS[chosen.part](chosen, {**here.query, **chosen.link})

@@ -45,6 +45,7 @@ if worst:
         pick=True,
         on_event=open_picked,
     )
+    st.page_link("pages/failures.py", label=_("All failures, with their reasons"), icon="➡️")
 elif verdict == "saturated":
     first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
     gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))

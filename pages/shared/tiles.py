@@ -109,7 +109,7 @@ def _failure(evaluation: Evaluation, facts: Mapping[Any, Any]) -> Failure:
         place = _("never found")
     name = str(facts["id"])
     tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, short(name))
-    return Failure({"direction": facts["direction"], "q": str(facts["query"] + 1)}, tile)
+    return Failure({"failure": f"{facts['direction']}:{facts['query'] + 1}"}, tile)
 
 
 def sample(dataset: Dataset, first: int, n: int) -> list[Tile]:
