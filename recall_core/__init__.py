@@ -28,6 +28,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``duplicates``   one picture twice, items near everything, labels that the neighbours contradict
 ``ties``         best, worst and expected values where items tie
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
+``lists``        ranked lists that somebody else made, next to the exact ranking
 ``plain``        the courses' plain functions on matrices and arrays
 ``definitions``  one ranking under every convention, and what other tools call each number
 ``uncertainty``  ``Interval``: how far a score can be trusted, by group
@@ -37,6 +38,8 @@ The modules, in the order in which data flows; imports run the same way:
 ``sources``      where similarities come from: an encoder, files of vectors, a matrix of scores
 ``inspection``   everything suspicious about a data set, as findings and tables
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
+``indexes``      faiss's approximate indexes: their numbers, how they are built, what they answer
+``ann``          index error apart from representation error
 ``failures``     which queries miss, the worst first, and why
 ``triage``       tags, notes and judgements that a person gives, kept in one small database
 ``slices``       where it fails: each metric by the values of a column

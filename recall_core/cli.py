@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from . import failures, html_report, leakage, report, runs, triage
+from . import ann, failures, html_report, leakage, report, runs, triage
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
@@ -24,6 +25,7 @@ from .errors import DataError, MissingDependency
 from .evaluation import evaluate
 from .export import export
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
+from .indexes import INDEXES, configurations
 from .inspection import inspect
 from .interchange import PROTOCOLS
 from .similarity import SIMILARITIES
@@ -61,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     _add_export(commands.add_parser("export", help="write the data in our own folder form"))
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
     _add_leakage(commands.add_parser("leakage", help="show what leaks, and what it does to the number, over seeds"))
+    _add_ann(commands.add_parser("ann", help="tell the error of an approximate index from the representation's"))
     return top
 
 
@@ -97,10 +100,15 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
     )
 
 
-def add_spec_options(command: argparse.ArgumentParser) -> None:
-    """Give a command the options that spell a spec."""
+def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Give a command the options that spell a spec; ``optional``: it can do without data."""
     option = command.add_argument
-    option("data", metavar="DATA", help="a folder, or a built-in data set: digits, photo_patches")
+    option(
+        "data",
+        metavar="DATA",
+        nargs="?" if optional else None,
+        help="a folder, or a built-in data set: digits, photo_patches",
+    )
     roles = ", ".join(COLUMN_NAMES)
     option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
     option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
@@ -331,6 +339,86 @@ def _leakage(parsed: argparse.Namespace) -> None:
         print(json.dumps(report.leakage_json(found), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         print(report.leakage_text(found), end="")
+
+
+def _add_ann(command: argparse.ArgumentParser) -> None:
+    add_spec_options(command, optional=True)
+    command.set_defaults(k=list(ann.KS))
+    option = command.add_argument
+    option("--synthetic", metavar="ITEMSxDIMENSIONS", help="made vectors in clusters instead of DATA")
+    option("--queries", metavar="N", type=int, default=500, help="of the made vectors (default: 500)")
+    names = ", ".join(INDEXES)
+    option(
+        "--index",
+        metavar="NAME[:PARAMETER=VALUE/VALUE,…]",
+        action="append",
+        help=f"one of {names}, with the values to try; repeatable (default: all, with usual values)",
+    )
+    option(
+        "--run",
+        metavar="FILE",
+        dest="runs",
+        action="append",
+        default=[],
+        help="another system's scores or TREC run; repeatable",
+    )
+    option("--share", metavar="PART", type=float, default=ann.SHARE, help=f"of groups that tune (default: {ann.SHARE})")
+    option("--latency", metavar="MS", type=float, help="choose among those that take at most so long for a query")
+    option("--memory", metavar="MIB", type=float, help="choose among indexes of at most this size")
+    option("--threads", metavar="N", type=int, default=1, help="to build with; more make HNSW vary (default: 1)")
+    option("--json", action="store_true", help="print one JSON object instead of text")
+    option("--csv", metavar="OUT", help="write one row a configuration to this file")
+    command.set_defaults(run=_ann)
+
+
+def _ann(parsed: argparse.Namespace) -> None:
+    if (parsed.data is None) == (parsed.synthetic is None):
+        raise DataError(
+            "name the data, or make some with --synthetic 100000x64"
+            if parsed.data is None
+            else "--synthetic makes its own data; leave DATA or --synthetic out"
+        )
+    if not 0 < parsed.share < 1:
+        raise DataError(f"--share {parsed.share}: a part of the groups, between 0 and 1")
+    choices = {
+        "ks": tuple(parsed.k),
+        "latency": None if parsed.latency is None else parsed.latency / 1000,
+        "memory": None if parsed.memory is None else parsed.memory * 2**20,
+        "share": parsed.share,
+        "seed": parsed.seed or 0,
+        "threads": parsed.threads,
+        "progress": _teller(),
+    }
+    spelled: dict[str, object] = {}
+    if parsed.synthetic is not None:
+        n, _, n_dim = parsed.synthetic.partition("x")
+        if not (n.isdigit() and n_dim.isdigit() and int(n) > 1 and int(n_dim) > 0):
+            raise DataError(f"--synthetic {parsed.synthetic!r} is not of the form ITEMSxDIMENSIONS, as in 100000x64")
+        made = ann.synthetic(int(n), int(n_dim), parsed.queries, seed=parsed.seed or 0)
+        tried = configurations(int(n), int(n_dim), parsed.index or ())
+        whole = ann.experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
+    else:
+        spec = spec_of(parsed)
+        dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+        resolved, direction, whole = ann.experiment_of(dataset, spec, index=parsed.index, runs=parsed.runs, **choices)
+        spelled = {"spec": resolved.to_json(), "direction": direction}
+    if parsed.csv is not None:
+        _writable(parsed.csv).write_text(report.ann_csv(whole), encoding="utf-8")
+    if parsed.json:
+        print(json.dumps(spelled | report.ann_json(whole), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(report.ann_text(whole), end="")
+
+
+def _teller() -> Callable[[str, int, int], None]:
+    """Tell on standard error what is done now, and about how long the rest takes."""
+    start = time.monotonic()
+
+    def tell(words: str, done: int, total: int) -> None:
+        rest = f", about {(time.monotonic() - start) / done * (total - done):.0f} s left" if 0 < done < total else ""
+        print(f"{done}/{total} {words}{rest}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _filter(given: list[str] | None) -> Filter | None:

@@ -280,7 +280,7 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
 
 def query_groups(evaluation: Evaluation) -> IntArray:
     """(n_query,) the independent unit behind each query, all directions one after the other; they share units."""
-    return np.concatenate([_query_groups(evaluation.dataset, direction.split) for direction in evaluation.directions])
+    return np.concatenate([split_units(evaluation.dataset, direction.split) for direction in evaluation.directions])
 
 
 def query_table(dataset: Dataset, spec: Spec, direction: Direction) -> pd.DataFrame:
@@ -368,13 +368,14 @@ def _direction(
         "n_dim": n_dim,
     }
     scores = metrics.all_scores(ranked, spec.ks, spec.no_relevant)  # type: ignore[arg-type]
-    groups = _query_groups(dataset, split)
+    groups = split_units(dataset, split)
     return Direction(
         split, relevance, ranked, counts, _estimates({name: [score] for name, score in scores.items()}, groups)
     )
 
 
-def _query_groups(dataset: Dataset, split: Split) -> IntArray:
+def split_units(dataset: Dataset, split: Split) -> IntArray:
+    """(n_query,) the independent unit behind each query of one direction."""
     group = dataset.role("group")
     return split.query if group is None else units(group)[split.query]
 
@@ -394,7 +395,7 @@ def _estimates(scores: Mapping[str, Sequence[Score]], groups: IntArray) -> dict[
 def _pooled_scores(dataset: Dataset, directions: Sequence[Direction]) -> Mapping[str, Estimate]:
     if len(directions) == 1:
         return directions[0].scores
-    groups = np.concatenate([_query_groups(dataset, direction.split) for direction in directions])
+    groups = np.concatenate([split_units(dataset, direction.split) for direction in directions])
     return _estimates({name: [d.scores[name].score for d in directions] for name in directions[0].scores}, groups)
 
 
@@ -418,7 +419,7 @@ def _curve(whole: Evaluation, metric: str, name: str, which: Sequence[Direction]
     parts = [metrics.CURVES[metric](direction.ranking, depth, **options) for direction in which]
     numerator = np.concatenate([numerator for numerator, _ in parts])
     denominator = np.concatenate([denominator for _, denominator in parts])
-    groups = np.concatenate([_query_groups(whole.dataset, direction.split) for direction in which])
+    groups = np.concatenate([split_units(whole.dataset, direction.split) for direction in which])
     low, high = band(metric, numerator, denominator, groups)
     total = denominator.sum()
     value = numerator.sum(axis=0) / total if total > 0 else np.full(depth, np.nan)

@@ -368,7 +368,7 @@ def _rank_tiles(
             cancelled.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return _finish(indptr, position, own, relevance.n_gallery - relevance.junk.counts(), whole)
+    return finish(indptr, position, own, relevance.n_gallery - relevance.junk.counts(), whole)
 
 
 def _rank_blocks(
@@ -395,11 +395,14 @@ def _rank_blocks(
             part.top_position[q, : len(first)], part.top_similarity[q, : len(first)] = first, similar
         if progress is not None:
             progress(done, len(starts))
-    return _finish(indptr, position, own, n_kept, part)
+    return finish(indptr, position, own, n_kept, part)
 
 
-def _finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntArray, part: Part) -> Ranking:
-    """The ranking: inside a query by rank, items that were not retrieved last, by position."""
+def finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntArray, part: Part) -> Ranking:
+    """Make a ranking of all that was counted: inside a query by rank, items that were not retrieved last, by position.
+
+    ``own`` are the relevant items' similarities, nan where not retrieved; ``n_kept`` is each query's gallery without junk.
+    """
     gone = np.isnan(own)
     rank_of = np.where(gone, 0, part.above + part.before + 1)
     query = np.repeat(np.arange(len(n_kept)), np.diff(indptr))
