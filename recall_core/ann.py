@@ -274,7 +274,8 @@ def experiment_of(
     """
     if spec.scores is not None or spec.similarity != "cosine" or spec.slice is not None:
         raise DataError(
-            "an index is compared with the cosines of vectors, on all queries; leave --scores, --similarity and --slice out"
+            "an index is compared with the cosines of vectors, on all queries; leave --scores, --similarity and "
+            "--slice out"
         )
     spec = sources.resolve(dataset, spec)
     splits = protocol.directions(dataset, spec)
