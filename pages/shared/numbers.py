@@ -55,11 +55,16 @@ def metric_label(name: str) -> str:
     return {"recall": "R", "map": "mAP", "mrr": "MRR", "ndcg": "nDCG"}.get(base, base) + at + k
 
 
+def score(value: float | None) -> str:
+    """Write a score as the report does; an undefined one in the visitor's language."""
+    return report.number(value) if value is not None and value == value else _("undefined")
+
+
 def _card(name: str, estimate: Estimate) -> None:
     n = number(int(estimate.denominator))
     st.metric(
         metric_label(name),
-        report.number(estimate.value),
+        score(estimate.value),
         delta=_ends(estimate.interval),
         delta_color="off",
         delta_arrow="off",
@@ -96,7 +101,7 @@ def _denominators(evaluation: Evaluation) -> None:
         counted = _("counted as missed") if evaluation.spec.no_relevant == "miss" else _("left out")
         other = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
         without = _("{name} of the other {n} alone: {value}").format(
-            name=metric_label(name), n=number(int(other.denominator)), value=report.number(other.value)
+            name=metric_label(name), n=number(int(other.denominator)), value=score(other.value)
         )
         lines.append(f"{lone} ({counted}). {without}.")
     if _apart(evaluation.scores[name]):
@@ -117,7 +122,7 @@ def _row(view: str, name: str, estimate: Estimate) -> dict[str, object]:
     return {
         _("direction"): view,
         _("score"): name,
-        _("value"): report.number(estimate.value),
+        _("value"): score(estimate.value),
         _("sum"): _amount(estimate.numerator),
         _("out of"): _amount(estimate.denominator),
         _("interval"): _ends(estimate.interval),

@@ -21,7 +21,7 @@ from recall_core.errors import DataError, MissingDependency
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.spec import DEFAULT_KS, Spec
 
-from . import cached, choices, words
+from . import cached, choices, collector, words
 from .words import _
 
 log = logging.getLogger("recall_explorer")
@@ -82,6 +82,7 @@ def main() -> None:
                 page.run()
         finally:
             _frame.here = None
+        collector.set_apart(page.url_path)
 
 
 def enter() -> Here:
@@ -176,7 +177,7 @@ def _sections() -> dict[str, dict[str, str]]:
     return {
         "": {"start": _("Start")},
         _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
-        _("Learn"): {"lesson": _("Lesson"), "leakage": _("Leakage")},
+        _("Learn"): {"lesson": _("Lesson"), "leakage": _("Leakage"), "definitions": _("Definitions")},
     }
 
 

@@ -1,0 +1,62 @@
+"""Definitions: one ranking under every convention, and why somebody's number does not match."""
+
+import streamlit as st
+
+from pages.shared import choices, conventions, copying, shell
+from pages.shared.cached import ROOT
+from pages.shared.words import _, plain
+from recall_core import definitions
+
+here = shell.enter()
+st.title(_("Definitions"), anchor=False)
+st.markdown(_("One ranking, many numbers: which convention gives which, and why does mine not match?"))
+
+sources = {"typed": _("a typed list"), "all": _("all queries of {name}"), "one": _("one query of {name}")}
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    source = st.segmented_control(
+        _("The ranking"),
+        list(sources),
+        default="typed",
+        required=True,
+        format_func=lambda name: sources[name].format(name=here.name),
+        key="ranking_of",
+        persist_state="session",
+    )
+    k = int(st.number_input("k", 1, 1000, 3, key="cut", bind="query-params", width=110))
+    mine = st.text_input(
+        _("Why doesn't my number match? I have …"), key="mine", bind="query-params", placeholder="0.583", max_chars=40
+    )
+
+rankings, key, command = [], "", ""
+if source == "typed":
+    text = st.text_input(
+        _("Relevance in rank order, best first"),
+        "10101",
+        key="list",
+        bind="query-params",
+        max_chars=1000,
+        help=conventions.how_to_type(),
+    )
+    one = conventions.typed(text)
+    rankings, key = ([] if one is None else [one]), f"typed {text}"
+else:
+    evaluation = here.evaluation
+    key, command = f"{evaluation.dataset.fingerprint} {evaluation.spec.key()}", choices.to_command(here.spec, ROOT)
+    st.markdown(f":small[:gray[{plain(choices.counts_line(here.name, evaluation))}]]")
+    rankings = conventions.of_evaluation(evaluation)
+    if source == "one":
+        with st.container(horizontal=True):
+            direction = shell.ask_direction(evaluation)
+            query = shell.ask_query(len(direction.split.query))
+        rankings = [definitions.of_query(direction.ranking, query - 1)]
+        key += f" {direction.name} {query}"
+
+if rankings:
+    found = conventions.rows(key, rankings, k)
+    lit = {}
+    if mine.strip():
+        others = {at: conventions.rows(key, rankings, at) for at in range(1, conventions.N_OTHER_K + 1)}
+        lit = conventions.explain(mine, found, others, k)
+    conventions.show(found, k, lit)
+if command:
+    copying.buttons(here.query, command)
