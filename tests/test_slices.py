@@ -1,13 +1,15 @@
 """Slices: which queries they hold, what they score, and that a filter names the same ones."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_core import DataError, Dataset, Spec, evaluate, load
-from recall_core.evaluation import Evaluation, query_groups, select_queries
+from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, load, report, runs
+from recall_core.evaluation import query_groups, select_queries
 from recall_core.slices import MAX_VALUES, SMALL, sliceable, slices
 from recall_core.spec import read_filter
 from recall_core.uncertainty import bonferroni, interval
@@ -118,6 +120,14 @@ def test_the_spec_says_the_slice_and_evaluates_to_it(lab: Evaluation) -> None:
     assert again.counts == part.counts
     assert again.spec == part.spec
     assert again.scores["map"].interval == part.scores["map"].interval
+
+
+def test_a_saved_slice_opens_as_it_was(lab: Evaluation, tmp_path: Path) -> None:
+    part = select_queries(lab, read_filter("orientation=diagonal"))
+    part.save(tmp_path / "run")
+    opened = runs.open_run(tmp_path / "run")
+    assert report.text(opened) == report.text(part)
+    assert (opened.given, opened.spec) == (part.given, part.spec)
 
 
 def test_a_slice_of_a_slice_names_another_column(lab: Evaluation) -> None:
