@@ -401,7 +401,7 @@ def _rank_blocks(
 def finish(indptr: IntArray, position: IntArray, own: FloatArray, n_kept: IntArray, part: Part) -> Ranking:
     """Make a ranking of all that was counted: inside a query by rank, items that were not retrieved last, by position.
 
-    ``own`` are the relevant items' similarities, nan where not retrieved; ``n_kept`` is the size of each query's gallery
+    ``own`` are the relevant items' similarities, nan where not retrieved; ``n_kept`` the size of each query's gallery
     without junk.
     """
     gone = np.isnan(own)
