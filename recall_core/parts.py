@@ -78,7 +78,14 @@ class Part:
     def empty(cls, n_pair: int, n_query: int, depth: int) -> Part:
         """Nothing counted yet; the arrays may be filled in."""
         above, before, tied = np.zeros((3, n_pair), np.intp)
-        return cls(above, before, tied, np.full((n_query, depth), -1, np.intp), np.full((n_query, depth), np.nan))
+        return cls(above, before, tied, np.empty((n_query, 0), np.intp), np.empty((n_query, 0))).with_top(
+            n_query, depth
+        )
+
+    def with_top(self, n_query: int, depth: int) -> Part:
+        """The same counts, with room for lists of this depth."""
+        position, similarity = np.full((n_query, depth), -1, np.intp), np.full((n_query, depth), np.nan)
+        return Part(self.above, self.before, self.tied, position, similarity)
 
 
 def merge(parts: Sequence[Part]) -> Part:

@@ -104,7 +104,7 @@ class Block:
     own_at: IntArray = field(init=False)
     junk_at: IntArray = field(init=False)
     junk_place: IntArray = field(init=False)
-    survivors: list[tuple[IntArray, IntArray, Float32Array]] = field(default_factory=list)
+    survivors: list[tuple[Counts, Counts, Float32Array]] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
 
 
@@ -180,18 +180,18 @@ def parts_of_self(
         query = vectors.take(slice(starts[b], starts[b + 1]))
         return open_block(query, vectors, asked[b], start=0, top=top, sizes=sizes)
 
-    blocks = list(run(opened, range(len(asked))))
-    rows = np.concatenate([start + block.order for start, block in zip(starts, blocks, strict=False)])
+    blocks = dict(enumerate(run(opened, range(len(asked)))))
+    rows = np.concatenate([starts[b] + block.order for b, block in blocks.items()])
     matrix = vectors.coarse.matrix[rows]
     column_of = np.empty_like(rows)
     column_of[rows] = np.arange(len(rows))
-    for block in blocks:
+    for block in blocks.values():
         locate(block, column_of)
 
     def meet_later_blocks(b: int) -> int:
         queries = asking(blocks[b], vectors)
         buffer = np.empty((len(queries), sizes.block), np.float32)
-        for other in range(b, len(blocks)):
+        for other in range(b, len(asked)):
             at = slice(starts[other], starts[other + 1])
             tile = buffer[:, : at.stop - at.start]
             np.matmul(queries, matrix[at].T, out=tile)
@@ -202,8 +202,8 @@ def parts_of_self(
             tick()
         return b
 
-    for b in run(meet_later_blocks, range(len(blocks))):
-        yield close_block(blocks[b], vectors, top=top)
+    for b in run(meet_later_blocks, range(len(asked))):
+        yield close_block(blocks.pop(b), vectors, top=top)  # no later block asks for it
 
 
 def open_block(query: Vectors, gallery: Vectors, asked: Asked, *, start: int, top: int, sizes: Sizes) -> Block:
@@ -244,7 +244,7 @@ def open_block(query: Vectors, gallery: Vectors, asked: Asked, *, start: int, to
         deep=deep,
         slots=[np.array([pair[slot] for pair in deep_of[:n]], np.intp) for slot, n in enumerate(n_in_slot) if n],
         many=[(place, deep_of[place]) for place in range(n_few, len(order))],
-        part=Part.empty(len(owner), asked.n_query, top),
+        part=Part.empty(len(owner), asked.n_query, 0),
     )
     locate(block, np.arange(len(gallery)))
     return block
@@ -304,7 +304,7 @@ def scan(
     place, item = survivors
     with block.lock:
         block.part.above[:] += above
-        block.survivors.append((place, rows[at.start + item], values[place, item]))
+        block.survivors.append((place.astype(np.int32), rows[at.start + item].astype(np.int32), values[place, item]))
     settle(block, gallery, pair, rows[at.start + column])
 
 
@@ -329,9 +329,10 @@ def close_block(block: Block, gallery: Vectors, *, top: int) -> Part:
     """Shallow counts and the top from the survivors, and exact rows for the queries that cannot be served so."""
     place, row, value = (np.concatenate(column) for column in zip(*block.survivors, strict=True))
     block.survivors.clear()
+    block.part = block.part.with_top(block.asked.n_query, top)
     key = _descending_key(place, value)
     order = np.argsort(key)
-    row, value, key = row[order], value[order], key[order]
+    row, value, key = row[order].astype(np.intp), value[order], key[order]
     starts = np.searchsorted(key, np.arange(len(block.order) + 1, dtype=np.uint64) << np.uint64(32))
     _count_shallow(block, gallery, key, starts, row)
     served = ~block.unfiltered
