@@ -28,7 +28,7 @@ def follow() -> None:
 if everything.empty:
     disturb.harder(here, evaluation)
 else:
-    failure_list.controls(evaluation, here.k, chosen, everything)
+    failure_list.controls(evaluation, chosen, everything)
     with st.container(horizontal=True, vertical_alignment="center"):
         failure_list.summary(evaluation, here.k, chosen, found, everything)
         failure_list.download(evaluation, found)

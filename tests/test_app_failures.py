@@ -71,6 +71,10 @@ def test_what_the_visitor_chooses_goes_into_the_address() -> None:
     assert "page" not in app.query_params
     app.multiselect(key="slice_values_shown").set_value(["P059"]).run()
     assert asked(app, "slice") == "group_id=P059"
+    app.selectbox(key="slice_column").set_value("photo").run()
+    app.multiselect(key="slice_values_shown").set_value(["china"]).run()
+    assert asked(app, "slice") == "group_id=P059;photo=china"
+    assert "group\\_id\\: P059" in said(app)
     app.button_group(key="sort_shown").set_value("margin").run()
     assert asked(app, "sort") == "margin"
     app.button(key="clear").click().run()
@@ -272,7 +276,7 @@ def test_a_set_without_groups_or_labels_still_lists_its_failures(
 
     for i, name in enumerate("abc"):
         (tmp_path / "bare" / f"{name}.png").write_bytes(images.png(pictures[i]))
-    app = run("failures", data="bare")
+    app = run("failures", data="bare", relevant="class")
     assert not app.error
     assert "of 3 queries miss at k = 1" in shown(app)
     assert gallery.PAGE_SIZE > PAGE_SIZE

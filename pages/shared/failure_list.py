@@ -146,27 +146,25 @@ def tiles_of(evaluation: Evaluation, found: pd.DataFrame, page: int) -> list[Til
     return [_tile(evaluation, directions[facts["direction"]], facts) for facts in shown.to_dict("records")]
 
 
-def controls(evaluation: Evaluation, k: int, chosen: Chosen, everything: pd.DataFrame) -> None:
+def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -> None:
     """Ask for reasons, for values of a column, and for the order."""
     counts = failures.count_reasons(everything)
     offered = [name for name in REASONS if name in counts or name in chosen.reasons]
     if "near_duplicate" not in offered and cached.alike(evaluation) is not None:
         offered.append("near_duplicate")
-    why, column, values, order = st.columns([4, 1.5, 3, 2.3], vertical_alignment="bottom")
-    with why:
-        _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
+    _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
     columns = choices.label_columns(evaluation.dataset)
-    with column:
-        first = chosen.slice[0][0] if chosen.slice else evaluation.dataset.columns.get("group", "")
-        if st.session_state.get("slice_column") not in columns or chosen.slice:
-            st.session_state["slice_column"] = first if first in columns else columns[0]
-        name = st.selectbox(
-            _("Only where"), columns, key="slice_column", on_change=_write, args=({"slice": "", "page": ""},)
-        )
-    with values:
-        there = failures.count_values(evaluation.dataset, everything, name)
-        picked = list(dict(chosen.slice).get(name, ()))
-        _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), placeholder=_("any value"))  # fmt: skip  # noqa: E501
+    which, values, order = st.columns([2, 4, 3], vertical_alignment="bottom")
+    if columns:
+        with which:
+            first = chosen.slice[0][0] if chosen.slice else evaluation.dataset.columns.get("group", "")
+            if st.session_state.get("slice_column") not in columns:
+                st.session_state["slice_column"] = first if first in columns else columns[0]
+            column = st.selectbox(_("Only where"), columns, key="slice_column")
+        with values:
+            there, taken = failures.count_values(evaluation.dataset, everything, column), dict(chosen.slice)
+            picked = list(taken.get(column, ()))
+            _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
     with order:
         _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
 
@@ -180,6 +178,7 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
     shown = _("{n} of these {m}").format(n=n, m=m)
     st.markdown(f"**{shown}** · {missed}" if filtered else f"**{missed}**")
     if filtered:
+        quiet(" · ".join(filters_in_words(chosen)))
         st.button(_("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": ""},))
 
 
@@ -269,9 +268,10 @@ def _choose_reasons() -> None:
     _write({"reason": ",".join(st.session_state["reason_shown"]), "page": ""})
 
 
-def _choose_values() -> None:
-    column, values = st.session_state["slice_column"], st.session_state["slice_values_shown"]
-    _write({"slice": write_filter(((column, tuple(values)),)) if values else "", "page": ""})
+def _choose_values(taken: Mapping[str, tuple[str, ...]]) -> None:
+    """Filter by the values of the column that is asked for; what other columns are filtered by stays."""
+    all_of_them = {**taken, st.session_state["slice_column"]: tuple(st.session_state["slice_values_shown"])}
+    _write({"slice": write_filter(tuple((name, values) for name, values in all_of_them.items() if values)), "page": ""})
 
 
 def _choose_sort() -> None:
