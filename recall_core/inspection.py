@@ -47,6 +47,8 @@ class Inspection:
         ``row``, ``id``, ``reason``: pictures that cannot be read.
     without_relevant : pandas.DataFrame
         ``row``, ``id``, ``direction``, ``reason``: queries with nothing relevant, and the rule that is to blame.
+    beside : (n_label, n_near) intp
+        For each row of ``labels`` the rows of the neighbours that contradict it, the nearest first.
     """
 
     findings: tuple[Finding, ...]
@@ -56,6 +58,7 @@ class Inspection:
     classes: pd.DataFrame
     unreadable: pd.DataFrame
     without_relevant: pd.DataFrame
+    beside: IntArray
 
 
 def inspect(
@@ -109,15 +112,14 @@ def inspect(
     findings += _pair_findings(pairs_table, tables, threshold, distance)
     findings += borders.group_findings()
     without = _without_relevant(dataset, resolved, splits, findings)
-    hub_table, label_table = _neighbour_tables(dataset, resolved, usable, near, similarity)
+    hub_table, label_table, beside = _neighbour_tables(dataset, resolved, usable, near, similarity)
     findings += _neighbour_findings(hub_table, label_table, len(usable))
     if vectors is not None and resolved is not None:
         findings += _numbering(dataset, resolved, splits, vectors)
     classes = _classes(dataset, resolved)
     findings += _class_findings(classes, resolved)
-    return Inspection(
-        tuple(findings), pairs_table, hub_table, label_table, classes, _unreadable_table(dataset, looks), without
-    )
+    unreadable = _unreadable_table(dataset, looks)
+    return Inspection(tuple(findings), pairs_table, hub_table, label_table, classes, unreadable, without, beside)
 
 
 def _compare(
@@ -320,18 +322,19 @@ def _without_relevant(
 
 def _neighbour_tables(
     dataset: Dataset, spec: Spec | None, usable: IntArray, near: IntArray, similarity: NDArray[np.float64]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, IntArray]:
     counts, found = duplicates.hub_counts(near), duplicates.hubs(near) if len(usable) else np.zeros(0, np.intp)
     rows = usable[found]
     hub_table = pd.DataFrame({"row": rows, "id": dataset.ids[rows], "n": counts[found]})
     value = _decides(dataset, spec)
     columns = ["row", "id", "label", "neighbours", "score"]
     if value is None or not len(usable):
-        return hub_table, pd.DataFrame(columns=columns)
+        return hub_table, pd.DataFrame(columns=columns), np.zeros((0, 0), np.intp)
     wrong, other, score = duplicates.contradicted(near, similarity, value[usable])
     rows = usable[wrong]
     cells = (rows, dataset.ids[rows], value[rows], other, score)
-    return hub_table, pd.DataFrame(dict(zip(columns, cells, strict=True)))
+    beside = usable[near[wrong, : duplicates.N_LABEL]]
+    return hub_table, pd.DataFrame(dict(zip(columns, cells, strict=True))), beside
 
 
 def _neighbour_findings(hub_table: pd.DataFrame, label_table: pd.DataFrame, n: int) -> list[Finding]:

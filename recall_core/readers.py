@@ -85,6 +85,15 @@ def read(place: Place) -> Reading:
     raise DataError(f"{what}: no data set found here; it may hold {'; or '.join(READERS)}")
 
 
+def header(path: Path, *, encoding: str = "utf-8") -> list[str]:
+    """Which columns has the table of data that cannot be read as they are? None where there is no text table."""
+    try:
+        table = _inner(Place(path if path.is_dir() else path.parent, None if path.is_dir() else path)).table
+        return [] if table is None else [str(name) for name in read_table(table, encoding=encoding)]
+    except (DataError, OSError):
+        return []
+
+
 def _inner(place: Place) -> Place:
     """Step into a folder that holds one folder and nothing else, as archives often do."""
     folder = place.folder

@@ -16,6 +16,7 @@ from typing import IO
 
 from .dataset import Dataset, load
 from .errors import DataError
+from .places import PICTURE_SUFFIXES
 from .tables import SUFFIXES
 from .vectors import read_array
 
@@ -28,7 +29,8 @@ CHUNK = 2**20
 ARCHIVES = (".zip",)
 NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 VECTORS = (".npy", ".npz", ".parquet", ".feather")
-UPLOADABLE = (*ARCHIVES, *SUFFIXES, *VECTORS, ".json")
+DATA = (*ARCHIVES, *SUFFIXES, *VECTORS, ".json")
+UPLOADABLE = (*DATA, *sorted(PICTURE_SUFFIXES))
 """What the Start page may offer to upload."""
 
 Upload = tuple[str, bytes | IO[bytes]]
@@ -42,8 +44,8 @@ def load_upload(
     Parameters
     ----------
     files : sequence of (name, content)
-        A zip; or a table with its vectors (``.npy``, ``.npz``, Parquet, Feather) and, if there, ``ids.txt``. Content is
-        bytes or a binary file.
+        A zip; or a table with its vectors (``.npy``, ``.npz``, Parquet, Feather), its pictures and, if there,
+        ``ids.txt``. Content is bytes or a binary file.
     into : Path
         A folder of this visitor's alone; made if need be, must be empty. On an error it is emptied again.
     columns, encoding
@@ -54,15 +56,8 @@ def load_upload(
     DataError
         The upload is refused (see ``unpack``), or what it holds cannot be read.
     """
-    into.mkdir(parents=True, exist_ok=True)
-    if any(into.iterdir()):
-        raise ValueError(f"{into} is not empty; each upload needs a folder of its own")
-    folder = into / Path(_plain_name(files[0][0])).stem  # the data set's name, and what messages call it
-    folder.mkdir()
+    folder, notes = receive(files, into)
     try:
-        notes = [note for name, content in files for note in store(name, content, folder)]
-        if any(path.suffix.lower() in SUFFIXES for path in folder.iterdir()):
-            _name_arrays(folder)
         found = load(folder, columns=columns, encoding=encoding)
     except BaseException:
         shutil.rmtree(folder)
@@ -70,12 +65,39 @@ def load_upload(
     return replace(found, notes=(*notes, *found.notes))
 
 
+def receive(files: Sequence[Upload], into: Path) -> tuple[Path, tuple[str, ...]]:
+    """Store what was uploaded, as ``load_upload`` does, but read it later: ``load(folder)``, perhaps more than once.
+
+    Returns
+    -------
+    folder : Path
+        Inside ``into``, named after the archive or the table: what messages call the data set.
+    notes : tuple of str
+        What was left out, for the visitor.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    if any(into.iterdir()):
+        raise ValueError(f"{into} is not empty; each upload needs a folder of its own")
+    names = [_plain_name(name) for name, _ in files]
+    leading = next((name for name in names if Path(name).suffix.lower() in (*ARCHIVES, *SUFFIXES)), names[0])
+    folder = into / Path(leading).stem
+    folder.mkdir()
+    try:
+        notes = [note for name, content in files for note in store(name, content, folder)]
+        if any(path.suffix.lower() in SUFFIXES for path in folder.iterdir()):
+            _name_arrays(folder)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return folder, tuple(notes)
+
+
 def store(name: str, content: bytes | IO[bytes], into: Path) -> list[str]:
     """Write one uploaded file into a folder, or unpack it there; returns notes for the visitor."""
     plain = _plain_name(name)
     suffix = Path(plain).suffix.lower()
     if suffix not in UPLOADABLE:
-        raise DataError(f"{plain}: this kind of file cannot be uploaded; choose one of {', '.join(UPLOADABLE)}")
+        raise DataError(f"{plain}: this kind of file cannot be uploaded; choose one of {', '.join(DATA)}, or a picture")
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
     if suffix in ARCHIVES:
         return unpack(stream, into, name=plain)

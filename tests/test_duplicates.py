@@ -226,3 +226,12 @@ def test_a_look_reports_progress_and_problems(tmp_path) -> None:  # type: ignore
     assert ("neighbours", 1, 1) in seen
     assert found.unreadable["row"].tolist() == [1]
     assert "the file is empty" in found.unreadable["reason"][0]
+
+
+def test_the_neighbours_that_contradict_a_label_are_named_nearest_first() -> None:
+    angles = np.radians([0, 1, 2, 3, 4, 5, 80, 81, 82, 83, 84, 85])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    labels = ["b", *"aaaaa", *"cccccc"]
+    found = inspect(Dataset.from_arrays(vectors, labels))
+    assert found.labels["row"].tolist() == [0]
+    assert found.beside.tolist() == [[1, 2, 3, 4, 5]]

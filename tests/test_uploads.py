@@ -14,9 +14,10 @@ from recall_core import evaluate, from_arrays, load, uploads
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError
 from recall_core.export import export, export_zip
-from recall_core.uploads import load_upload, unpack
+from recall_core.readers import header
+from recall_core.uploads import load_upload, receive, unpack
 from tests.conftest import DATA, SHARED, needs_shared
-from tests.test_readers import market, pictures, png
+from tests.test_readers import first, market, pictures, png
 
 
 def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -251,3 +252,17 @@ def test_every_odd_picture_loads_or_is_reported(tmp_path: Path) -> None:
             assert row not in problems, name
         else:
             assert name in problems[row]
+
+
+def test_what_was_received_can_be_read_again_another_way(tmp_path: Path) -> None:
+    table = "kep;fajta\na.png;Erdő\nb.png;Erdő\n".encode("cp1250")
+    folder, notes = receive([("a.png", png(0)), ("b.png", png(1)), ("képek.csv", table)], tmp_path / "up")
+    assert (folder.name, notes) == ("képek", ())
+    with pytest.raises(DataError, match="--encoding cp1250"):
+        load(folder)
+    assert header(folder) == []
+    assert header(folder, encoding="cp1250") == ["kep", "fajta"]
+    assert "names none of the 2 pictures" in load(folder, encoding="cp1250").notes[0]
+    data = load(folder, encoding="cp1250", columns={"path": "kep", "label": "fajta"})
+    assert data.role("label").tolist() == ["Erdő", "Erdő"]  # type: ignore[union-attr]
+    assert data.image(1)[0, 1] == first(2)
