@@ -10,5 +10,8 @@ st.title(_("Lesson"), anchor=False)
 step = lesson_page.current()
 lesson_page.contents(step)
 done.read(step)
-lesson_page.show(step)
+if step == lesson_page.END:
+    lesson_page.end()
+else:
+    lesson_page.show(step)
 done.keep()

@@ -3,12 +3,15 @@
 The step stands in the URL alone, so that a link, Back and a reload need nothing of their own.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
-from . import done, lesson_steps, lesson_texts, lesson_trust, shell
+from recall_core import exercises
+
+from . import done, lesson_steps, lesson_texts, lesson_trust, shell, tasks
 from .lesson_steps import Shown
 from .lesson_texts import Text
 from .words import _
@@ -69,6 +72,7 @@ def contents(step: int) -> None:
             for number in range(1, END + 1):
                 st.button(_title_of(number), key=f"to_{number}", type="tertiary", on_click=go, args=(number,))
         shell.quiet(_("• the way of 45 minutes"))
+        done.controls()
 
 
 def show(step: int) -> None:
@@ -89,8 +93,38 @@ def show(step: int) -> None:
             for command in shown.commands:
                 st.code(command, language="bash", wrap_lines=True)
     check(chosen.name, text, shown)
-    shell.quiet(text.filled("course", shown.values))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shell.quiet(text.filled("course", shown.values))
+        for task in re.findall(r"\bF[1-5]\b", text.sections["course"]):
+            label = _("Exercise {name}").format(name=task)
+            st.button(label, key=f"to_{task}", type="tertiary", icon="✏️", on_click=shell.go, args=("exercises",), kwargs={"task": task})  # fmt: skip  # noqa: E501
     onward(step)
+
+
+def end() -> None:
+    """Show the last page: what one should be able to say now, what was done, and where it comes from."""
+    text = lesson_texts.read("end")
+    st.subheader(text.title, anchor=False)
+    asked, did = st.columns([5, 3], gap="large")
+    with asked:
+        st.markdown(text.sections["idea"])
+        for key, question in lesson_texts.listed(text.sections["questions"]).items():
+            with st.expander(question):
+                st.markdown(text.sections[key])
+        st.markdown("**" + _("Sources") + "**")
+        st.markdown(text.sections["sources"])
+    with did.container(border=True):
+        st.markdown("**" + _("What you have done") + "**")
+        for number, step in enumerate(STEPS, 1):
+            _line(done.solved(f"check_{step.name}"), _title_of(number), f"end_{number}", go, number)
+        for task in exercises.TASKS:
+            _line(done.solved(task), tasks.title(task), f"end_{task}", shell.go, "exercises", task=task)
+    onward(END)
+
+
+def _line(solved: bool, title: str, key: str, act: Callable[..., None], *args: object, **more: object) -> None:
+    mark = "✅" if solved else "▫️"
+    st.button(f"{mark} {title}", key=key, type="tertiary", on_click=act, args=args, kwargs=more)
 
 
 def check(name: str, text: Text, shown: Shown) -> None:
@@ -98,19 +132,20 @@ def check(name: str, text: Text, shown: Shown) -> None:
     options = text.options
     with st.container(border=True):
         st.markdown("**" + _("Check yourself") + "**")
-        picked = st.radio(
+        task = f"check_{name}"
+        done.restore(task, ("choice",))
+        picked = tasks.one_of(
+            task,
+            "choice",
             lesson_texts.fill(text.question, shown.values),
-            range(len(options)),
-            index=None,
-            format_func=lambda i: lesson_texts.fill(options[i].text, shown.values),
-            key=f"check_{name}",
-            on_change=_note,
-            args=(name, [option.right for option in options]),
-            persist_state="session",
+            [str(i) for i in range(len(options))],
+            lambda i: lesson_texts.fill(options[int(i)].text, shown.values),
         )
-        if picked is not None:
-            said = lesson_texts.fill(options[picked].answer, shown.values)
-            (st.success if options[picked].right else st.error)(said, icon="✅" if options[picked].right else "❌")
+        if picked:
+            chosen = options[int(picked)]
+            done.attempt(task, {"choice": picked}, correct=chosen.right)
+            said = lesson_texts.fill(chosen.answer, shown.values)
+            (st.success if chosen.right else st.error)(said, icon=tasks.MARKS[chosen.right])
 
 
 def onward(step: int) -> None:
@@ -128,12 +163,6 @@ def onward(step: int) -> None:
                 st.button(_title_of(step + 1) + " →", key="next", type="primary", on_click=go, args=(step + 1,))
 
 
-def _note(name: str, right: list[bool]) -> None:
-    picked = st.session_state[f"check_{name}"]
-    if picked is not None:
-        done.attempt(f"check_{name}", {"choice": str(picked)}, correct=right[picked])
-
-
 def _number_of(step: int) -> str:
     if step == END:
         return "★"
@@ -142,5 +171,5 @@ def _number_of(step: int) -> str:
 
 def _title_of(step: int) -> str:
     if step == END:
-        return _("Sources and self-check")
+        return lesson_texts.read("end").title
     return f"{step} · {lesson_texts.read(STEPS[step - 1].name).title}"

@@ -96,7 +96,12 @@ def _read(language: str, name: str) -> Text:
 
 @cache
 def _phrases(language: str, name: str) -> Mapping[str, str]:
-    parts = re.split(r"^- (\w+): ", source(language, name), flags=re.MULTILINE)[1:]
+    return listed(source(language, name))
+
+
+def listed(text: str) -> Mapping[str, str]:
+    """Read lines ``- key: text``, which may run on over several lines."""
+    parts = re.split(r"^- (\w+): ", text, flags=re.MULTILINE)[1:]
     return {key: " ".join(text.split()) for key, text in zip(parts[::2], parts[1::2], strict=True)}
 
 

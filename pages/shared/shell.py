@@ -21,7 +21,7 @@ from recall_core.errors import DataError, MissingDependency
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.spec import DEFAULT_KS, Spec
 
-from . import cached, choices, collector, words
+from . import cached, choices, collector, mend, words
 from .words import _
 
 log = logging.getLogger("recall_explorer")
@@ -134,6 +134,8 @@ def calmly(page: str, *, titled: bool = True) -> Iterator[None]:
 def _explain(problem: Exception, page: str) -> None:
     if isinstance(problem, DataError | MissingDependency):
         st.error(words.plain(str(problem)))
+        if isinstance(problem, DataError):
+            mend.offer(str(problem), reread)
         quiet(_("Choose something else at the left, or mend the file and reload the page."))
         return
     number = uuid.uuid4().hex[:8]
@@ -177,7 +179,7 @@ def _sections() -> dict[str, dict[str, str]]:
     return {
         "": {"start": _("Start")},
         _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
-        _("Learn"): {"lesson": _("Lesson"), "leakage": _("Leakage"), "definitions": _("Definitions")},
+        _("Learn"): {"lesson": _("Lesson"), "exercises": _("Exercises"), "leakage": _("Leakage"), "definitions": _("Definitions")},
     }
 
 
@@ -185,10 +187,13 @@ def _sidebar(*, folded: bool) -> Here:
     """Ask for everything that the number depends on; folded away but for the data set, where words shall be few."""
     sets = cached.data_sets()
     name = _select("data", list(sets), _("Data set"), on_change=_reset)
-    dataset = cached.dataset(name)
+    front, more_choices = st.container(), st.expander(_("More choices"))
+    back, last = more_choices.container(), more_choices.container()
+    with last:
+        columns, encoding = _how_to_read()
+    dataset = cached.dataset(name, columns, encoding)
     offered = choices.offered(dataset, Path(sets[name]))
     chosen: dict[str, str] = {}
-    front, back = st.container(), st.expander(_("More choices"))
 
     def ask(field: str, label: str, help: str, **more: Any) -> None:
         if offered[field] == (choices.NONE,):
@@ -214,9 +219,20 @@ def _sidebar(*, folded: bool) -> Here:
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
     chosen["where"] = _readable(chosen["where"], offered["where"][0], choices.read_where)
     chosen["corrupt"] = _readable(chosen["corrupt"], choices.NONE, corruption.parse)
-    more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language()}
-    spec = choices.make_spec(sets[name], chosen, offered, ks=ks, seed=seed)
+    more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language(), "encoding": encoding}
+    more |= {"columns": choices.write_columns(dict(columns))} if columns else {}
+    spec = choices.make_spec(sets[name], chosen, offered, columns=columns, encoding=encoding, ks=ks, seed=seed)
     return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
+
+
+def _how_to_read() -> tuple[tuple[tuple[str, str], ...], str]:
+    """Ask which column plays which role, and for the table's encoding."""
+    form = "ROLE=COLUMN;ROLE=COLUMN"
+    help = _("Where the columns have unusual names; by hand on the start page.")
+    spelled = st.text_input(_("Which column is which"), "", key="columns", bind="query-params", placeholder=form, help=help)  # fmt: skip  # noqa: E501
+    encoding = _select("encoding", choices.ENCODINGS, _("Encoding of the table"), accept_new_options=True)
+    columns = choices.read_columns(_readable(spelled, "", choices.read_columns))
+    return columns, _readable(encoding, choices.UTF8, choices.read_encoding)
 
 
 def _spell(ks: Sequence[int]) -> str:
@@ -248,11 +264,19 @@ def _readable(spelled: str, default: str, read: Callable[[str], object]) -> str:
     return spelled
 
 
-def _reset() -> None:
-    """Put what depends on the data set back to its defaults."""
-    name = st.session_state["data"]
+def reread() -> None:
+    """Put what depends on the columns back to its defaults; for callbacks that name other columns."""
+    name, spelled = st.session_state["data"], st.session_state.get("columns", "")
     try:
-        offered = choices.offered(cached.dataset(name), Path(cached.data_sets()[name]))
+        columns = choices.read_columns(spelled)
+        dataset = cached.dataset(name, columns, st.session_state.get("encoding", choices.UTF8))
+        offered = choices.offered(dataset, Path(cached.data_sets()[name]))
     except DataError:
         return  # the page says so when it loads the data set itself
     st.session_state.update({key: options[0] for key, options in offered.items()})
+
+
+def _reset() -> None:
+    """Put what depends on the data set back to its defaults."""
+    st.session_state.update(columns="", encoding=choices.UTF8)
+    reread()

@@ -1,0 +1,289 @@
+"""The form of each exercise: what is asked, how it is judged, what the judgement shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from recall_core import codebox, coding, exercises
+from recall_core.exercises import (  # fmt: skip
+    CONSEQUENCES,
+    ENTRIES,
+    F2_KS,
+    F2_LISTS,
+    F4_LINES,
+    PARTS,
+    REASONS,
+    REPAIRS,
+    RULES,
+)
+
+from . import cached, done, gallery, lab, lesson_texts, tasks
+from .gallery import Tile
+from .tasks import Judged
+from .words import _, plain, plural
+
+OPENING_ANSWERS = ("all_four", "a_quarter", "no_unique_answer")
+PART_ORDER = ("tune", "report", "exact", "freeze", "protocol", "measure", "build")
+"""How the parts of F5 are offered: not in the order that is asked for."""
+
+
+def show(task: str) -> None:
+    """Show a task: what is asked, its form, and what is said to the answer."""
+    text = lesson_texts.read(f"task_{task}")
+    st.subheader(text.title, anchor=False)
+    st.markdown(text.filled("task", tasks.values(task)))
+    FORMS[task]()
+    if done.solved(task):
+        with st.expander(_("Solution")):
+            st.markdown(text.filled("solution", tasks.values(task)))
+
+
+def opening() -> None:
+    cells = ("answer", "one", "other")
+    done.restore("opening", cells)
+    asked, built = st.columns([2, 3], gap="large")
+    with asked:
+        answers = {"answer": tasks.one_of("opening", "answer", _("What are R@1 and R@3?"), OPENING_ANSWERS)}
+    with built:
+        for cell in cells[1:]:
+            answers[cell] = tasks.typed("opening", cell, tasks.choice(cell).capitalize(), placeholder="26*1 4 3*30")
+            if answers[cell].strip():
+                _say_ranks(answers[cell])
+    right = _right_opening(answers)
+    judged = tasks.judge("opening", answers, right, lambda a: exercises.check_opening(a["answer"], a["one"], a["other"]))  # fmt: skip  # noqa: E501
+    tasks.verdict(judged)
+
+
+def _say_ranks(typed: str) -> None:
+    proposed = exercises.propose_ranks(typed)
+    n = exercises.OPENING_N
+    if not proposed.problem:
+        shares = " · ".join(f"R@{k} = {round(value * n)}/{n} = {value:.4f}" for k, value in proposed.recall.items())
+        st.markdown(f":green[✓] {shares}")
+
+
+def _right_opening(answers: Mapping[str, str]) -> Mapping[str, str]:
+    """Right answers that differ from what is filled in already, so that a missing second ranking is no fault yet."""
+    few, many = map(tasks.spell_ranks, exercises.extreme_ranks(1))
+    shown = answers["one"] or answers["other"]
+    same = exercises.propose_ranks(shown).recall == exercises.propose_ranks(few).recall
+    return {"answer": "no_unique_answer", "one": many if same else few, "other": many if same or not shown else few}
+
+
+def f1() -> None:
+    done.restore("F1", ("rule", "reason"))
+    left, right = st.columns(2, gap="large")
+    with left:
+        rule = tasks.one_of("F1", "rule", _("A gallery picture is right if it shows …"), RULES)
+    with right:
+        reason = tasks.one_of("F1", "reason", _("because …"), sorted(REASONS))
+    dataset = lab.dataset()
+    judged = tasks.judge(
+        "F1",
+        {"rule": rule, "reason": reason},
+        {"rule": RULES[0], "reason": REASONS[0]},
+        lambda a: exercises.check_f1(dataset, a["rule"], a["reason"]),
+    )
+    tasks.verdict(judged)
+    _counter_example(judged)
+
+
+def _counter_example(judged: Judged, heading: str = "") -> None:
+    rows = judged.said.counter_example
+    if rows:
+        group = lab.dataset().role("group")
+        names = [str(group[row]) if group is not None else "" for row in rows]
+        shown = [Tile(cached.thumbnail(lab.dataset(), row), name, name) for row, name in zip(rows, names, strict=True)]
+        gallery.show(shown, key="counter", columns=10, heading=heading or _("Counter-example from the data"))
+
+
+def f2() -> None:
+    cells = list(exercises.f2_solution())
+    done.restore("F2", cells)
+    st.markdown(tasks.f2_table({}))
+    answers: dict[str, str] = {}
+    head = st.columns([2, 3, 3, 3], gap="medium")
+    for place, k in zip(head[1:], F2_KS, strict=True):
+        place.markdown(f"**k = {k}**")
+    places = {}
+    for q in (*range(1, len(F2_LISTS) + 1), 0):
+        row = st.columns([2, 3, 3, 3], gap="medium", vertical_alignment="center")
+        row[0].markdown("**R@k**" if not q else rf"q{q}: $\mathrm{{Top}}_k \cap \mathrm{{Rel}}$")
+        for place, k in zip(row[1:], F2_KS, strict=True):
+            cell = f"hits:{q}@{k}" if q else f"recall@{k}"
+            with place.container(horizontal=True, vertical_alignment="center", gap="small"):
+                answers[cell] = tasks.typed("F2", cell, tasks.cell_words(cell), label_visibility="collapsed")
+                places[cell] = st.empty()
+    judged = tasks.judge("F2", answers, exercises.f2_solution(), exercises.check_f2)
+    for cell, place in places.items():
+        place.markdown(judged.mark(cell) or "▫️")
+    tasks.verdict(judged)
+
+
+def f3() -> None:
+    if not codebox.allowed():
+        st.info(_("Code does not run on this server. Download the same checks and run them on your own machine: `python test_recall.py recall.py`. For a box to write in here, start the program on your own machine with RECALL_CODE_BOX=1."))  # fmt: skip  # noqa: E501
+        words = lesson_texts.phrases("checks")
+        checks, stub = codebox.checks_file(words), coding.F3_STUB
+        with st.container(horizontal=True):
+            st.download_button(_("Download the checks"), checks, "test_recall.py", "text/x-python", key="checks")
+            st.download_button(_("Download an empty answer"), stub, "recall.py", "text/x-python", key="stub")
+        st.code(coding.F3_STUB, language="python")
+        passed = st.checkbox(_("All cases passed on my machine"), key="F3_passed", value=done.solved("F3"))
+        if passed:
+            done.attempt("F3", {"passed": "yes"}, correct=True)
+        return
+    known = done.now()["tasks"].get("F3")
+    first = known["answers"].get("code", coding.F3_STUB) if known else coding.F3_STUB
+    st.session_state.setdefault("F3.code", first)
+    source = str(st.text_area("recall.py", key="F3.code", height=260, max_chars=20_000, persist_state="session"))
+    if st.button(_("Run the checks"), key="run", type="primary"):
+        with st.spinner(_("Running …")):
+            st.session_state["boxed"] = codebox.run(source)
+        boxed = st.session_state["boxed"]
+        done.attempt("F3", {"code": source}, correct=boxed.marked.correct and not boxed.stopped)
+    boxed = st.session_state.get("boxed")
+    if boxed is not None:
+        _say_boxed(boxed)
+    st.caption(_("The box protects from accidents, not from attackers."))
+
+
+def _say_boxed(boxed: codebox.Boxed) -> None:
+    marks = boxed.marked.marks
+    if boxed.stopped:
+        told = lesson_texts.phrases("hints")[boxed.stopped]
+        st.error(lesson_texts.fill(told, {"message": plain(boxed.message)}), icon="❌")
+    elif boxed.marked.correct:
+        st.success(plural("{n} case passed.", "All {n} cases passed.", len(marks)), icon="✅")
+    else:
+        n_passed = sum(marks.values())
+        st.error(_("{a} of {b} cases passed.").format(a=n_passed, b=len(marks)) + " " + tasks.hint(boxed.marked), icon="❌")  # fmt: skip  # noqa: E501
+    parameters = boxed.marked.parameters
+    if not boxed.marked.correct and "inputs" in parameters and not boxed.stopped:
+        inputs = "\n".join(f"{name} = {value}" for name, value in parameters["inputs"].items())
+        expected = "ValueError" if parameters["expected"] is None else parameters["expected"]
+        got = parameters["error"] or parameters["value"]
+        st.code(f"# {parameters['case']}\n{inputs}\n# {_expected()}: {expected}\n# {_got()}: {got}", language="python")
+    if boxed.printed:
+        st.code(boxed.printed, language=None)
+
+
+def _expected() -> str:
+    return lesson_texts.phrases("checks")["expected"]
+
+
+def _got() -> str:
+    return lesson_texts.phrases("checks")["got"]
+
+
+def f4() -> None:
+    cells = ("line", "consequence", "n_lost", "recall_miss", "recall_exclude", "repair")
+    done.restore("F4", cells)
+    halves = lab.halves()
+    st.code("\n".join(F4_LINES), language="python", line_numbers=True)
+    left, right = st.columns(2, gap="large")
+    answers = {}
+    with left:
+        lines = [str(i) for i in range(1, len(F4_LINES) + 1)]
+        answers["line"] = tasks.one_of("F4", "line", _("Which line is at fault?"), lines)
+        answers["consequence"] = tasks.one_of("F4", "consequence", _("What is the consequence?"), sorted(CONSEQUENCES))
+    with right:
+        places = {}
+        for cell in cells[2:5]:
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                answers[cell] = tasks.typed("F4", cell, tasks.choice(cell).capitalize())
+                places[cell] = st.empty()
+        answers["repair"] = tasks.one_of("F4", "repair", _("How is it repaired?"), sorted(REPAIRS))
+    facts = exercises.f4_facts(halves)
+    solution = {
+        "line": "2",
+        "consequence": CONSEQUENCES[0],
+        "n_lost": str(facts.n_lost),
+        "recall_miss": f"{facts.recall_miss:.4f}",
+        "recall_exclude": f"{facts.recall_exclude:.4f}",
+        "repair": REPAIRS[0],
+    }
+    judged = tasks.judge("F4", answers, solution, lambda a: exercises.check_f4(halves, a))
+    for cell, place in places.items():
+        place.markdown(judged.mark(cell) or "▫️")
+    tasks.verdict(judged)
+    if answers["repair"]:
+        _guarantee(answers["repair"])
+    if answers["consequence"] == CONSEQUENCES[0]:
+        _counter_example(judged, _("A lost query and its partner, which asks as well"))
+
+
+def _guarantee(repair: str) -> None:
+    halves = lab.halves()
+    kept = exercises.guarantee(halves, repair)
+    holds = kept.holds(len(halves.rows))
+    same = _("the same scenes on both sides") if kept.same_groups else plural("{n} scene on one side only", "{n} scenes on one side only", len(kept.one_sided))  # fmt: skip  # noqa: E501
+    told = _("With this repair: {a} ask, {b} answer, {lost} lost; {same}.")
+    words = told.format(a=kept.n_query, b=kept.n_gallery, lost=kept.n_lost, same=same)
+    st.markdown(("✅ " if holds else "❌ ") + words)
+
+
+def f5() -> None:
+    done.restore("F5", ENTRIES)
+    known = done.now()["tasks"].get("F5")
+    if known and "F5.order" not in st.session_state and known["answers"].get("order"):
+        st.session_state["F5.order"] = [part for part in known["answers"]["order"].split() if part in PARTS]
+    order: Sequence[str] = st.multiselect(
+        _("Pick the parts in the order in which they are done"),
+        PART_ORDER,
+        format_func=tasks.choice,
+        key="F5.order",
+        placeholder=_("first, second, …"),
+        persist_state="session",
+    )
+    if order:
+        st.markdown("\n".join(f"{i}. {tasks.choice(part)}" for i, part in enumerate(order, 1)))
+    st.markdown("**" + _("Which column may it stand in?") + "**")
+    answers, places = {}, {}
+    columns = st.columns(2, gap="large")
+    options = list(exercises.COLUMNS)
+    for entry in ENTRIES:
+        if st.session_state.get(done.key("F5", entry)) not in (None, *options):
+            del st.session_state[done.key("F5", entry)]  # it came from a file
+    for i, entry in enumerate(ENTRIES):
+        with columns[i % 2].container(horizontal=True, vertical_alignment="bottom"):
+            picked = st.selectbox(
+                tasks.choice(entry).capitalize(),
+                options,
+                index=None,
+                format_func=tasks.choice,
+                key=done.key("F5", entry),
+                placeholder=_("choose"),
+                persist_state="session",
+            )
+            answers[entry] = picked or ""
+            places[entry] = st.empty()
+    right = {entry: column for column, entries in exercises.COLUMNS.items() for entry in entries}
+    judged = tasks.judge(
+        "F5",
+        {"order": " ".join(order), **answers},
+        {"order": " ".join(PARTS), **right},
+        lambda a: _check_f5(a["order"].split(), a),
+    )
+    for entry, place in places.items():
+        place.markdown(judged.mark(entry) or "▫️")
+    tasks.verdict(judged)
+
+
+def _check_f5(order: Sequence[str], answers: Mapping[str, str]) -> exercises.Marked:
+    """Judge order and columns as one task; the order is one cell."""
+    by_part = exercises.check_f5_order(order)
+    columns = exercises.check_f5_columns(answers)
+    first = columns if by_part.correct else by_part
+    return exercises.Marked({"order": by_part.correct, **columns.marks}, first.hint, first.parameters)
+
+
+FORMS: Mapping[str, Callable[[], None]] = {
+    "opening": opening,
+    "F1": f1,
+    "F2": f2,
+    "F3": f3,
+    "F4": f4,
+    "F5": f5,
+}
+"""Task → its form."""
