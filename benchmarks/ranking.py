@@ -6,9 +6,9 @@
 
 Each measurement is a process of its own, and the methods take turns, so that a busy machine hurts all alike; the
 figures are medians of the rounds. A ratio is to the bare float32 product of the same round; on a busy machine believe
-the one of CPU times. Memory is the peak over the inputs, prepared copies and results included. Tools that are not installed
-are named and skipped; ``--peers`` names another interpreter to look for them in. On Linux only, for the peak of the
-memory.
+the one of CPU times. Memory is the peak over the inputs, prepared copies and results included. Tools that are not
+installed are named and skipped; ``--peers`` names another interpreter to look for them in. On Linux only, for the peak
+of the memory.
 
 All get the same clustered vectors. The others get unit rows; our time includes checking and preparing raw ones.
 """

@@ -127,6 +127,25 @@ def test_rank_takes_the_same_decisions_on_larger_data_of_every_kind(kind, simila
         assert_same_as_sorting(found, scores, relevance, 10)
 
 
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_near_ties_at_the_end_of_the_top_are_ordered_exactly(similarity):
+    """Fifteen items nearer to each other than float32 can tell, ten of which are shown."""
+    rng = np.random.default_rng(20)
+    values = rng.standard_normal((400, 64))
+    query = rng.standard_normal((20, 64))
+    for q in range(20):
+        values[20 * q : 20 * q + 15] = query[q] + 1e-4 * rng.standard_normal((15, 64))
+    relevance = Relevance(random_sets(rng, 20, 400, 0.05), random_sets(rng, 20, 400, 0.01), 400)
+    asking, gallery = prepare(query, similarity), prepare(values, similarity)
+    scores = exact_block(asking, gallery)
+    sizes = Sizes(block=8, tile=56, window=16, sample=400, slots=3)
+    found = _rank_tiles(asking, gallery, relevance, top=10, sizes=sizes, workers=2, symmetric=False)
+    assert_same_as_sorting(found, scores, relevance, 10)
+    for q in range(20):
+        expected = np.argsort(-scores[q], kind="stable")[:10]
+        assert rank_one(query[q], gallery, top=10)[0].tolist() == expected.tolist()
+
+
 def test_an_outlier_and_a_far_query_are_ranked_rightly():
     rng = np.random.default_rng(14)
     values = rng.standard_normal((120, 8))
