@@ -103,6 +103,13 @@ def test_a_slice_that_cannot_be_read_is_named_and_everything_shown(spelled: str)
     assert shown(app) == "**152 of 480 queries miss at k = 1**"
 
 
+def test_conditions_that_no_row_meets_together_show_nothing_and_the_way_out() -> None:
+    app = run("failures", data="photo_patches", slice="group_id=P059;photo=flower")
+    assert shown(app).startswith("**0 of these 152**")
+    assert app.button(key="clear")
+    assert not app.error
+
+
 @pytest.mark.parametrize("where", ["nowhere:1", "view0->view1:0", "view0->view1:999", "x", "view0->view1:²", ":"])
 def test_a_failure_that_is_not_there_leaves_query_with_all_of_them(where: str) -> None:
     app = run("query", data="photo_patches", failure=where)

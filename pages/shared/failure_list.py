@@ -83,15 +83,18 @@ def command(evaluate: str, k: int, chosen: Chosen) -> str:
 
 
 def find(evaluation: Evaluation, k: int, chosen: Chosen) -> pd.DataFrame:
-    """List the failures that are meant."""
-    return failures.failures(
-        evaluation,
-        k,
-        where=chosen.slice,
-        reasons=chosen.reasons,
-        sort=chosen.sort,
-        alike=cached.alike(evaluation) if "near_duplicate" in chosen.reasons else None,
-    )
+    """List the failures that are meant; none where no row of the table meets all conditions of the slice."""
+    try:
+        return failures.failures(
+            evaluation,
+            k,
+            where=chosen.slice,
+            reasons=chosen.reasons,
+            sort=chosen.sort,
+            alike=cached.alike(evaluation) if "near_duplicate" in chosen.reasons else None,
+        )
+    except DataError:  # each condition by itself was met, or ``chosen`` had not taken it
+        return failures.failures(evaluation, k).iloc[:0]
 
 
 def place(chosen: Chosen, n_found: int, event: object) -> Place:
@@ -250,8 +253,8 @@ def _answer(evaluation: Evaluation, row: int, right: bool, similarity: float, ra
 def _slice(evaluation: Evaluation, spelled: str) -> Filter:
     try:
         conditions = read_filter(spelled)
-        if conditions:
-            protocol.select_rows(evaluation.dataset, conditions)
+        for condition in conditions:
+            protocol.select_rows(evaluation.dataset, (condition,))
     except DataError as problem:
         quiet(f"⚠️ {plain(str(problem))}")
         return ()
