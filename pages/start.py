@@ -1,8 +1,8 @@
-"""Start: three doors into the explorer, and the chosen data set's pictures, table and columns."""
+"""Start: three doors into the explorer, and the chosen data set's pictures, table, columns and findings."""
 
 import streamlit as st
 
-from pages.shared import doors, gallery, shell, tiles
+from pages.shared import cached, doors, findings, gallery, mend, saving, shell, tiles
 from pages.shared.words import _, plain, plural
 
 here = shell.enter()
@@ -16,8 +16,13 @@ for column, door in zip(st.columns(3, gap="medium"), doors.doors(), strict=True)
         doors.show(door)
 
 st.space("small")
-st.subheader(f"{here.name} · " + plural("{n} picture", "{n} pictures", len(here.dataset)), anchor=False)
-pictures, table, columns = st.tabs([_("Pictures"), _("Table"), _("Columns")])
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    how_many = plural("{n} picture", "{n} pictures", len(here.dataset))
+    st.subheader(f"{plain(here.name)} · {how_many}", anchor=False)
+    saving.button(here)
+pictures, table, columns, suspicious = st.tabs(
+    [_("Pictures"), _("Table"), _("Columns"), _("Findings")], key="parts", on_change="rerun"
+)
 with pictures:
     grid = f"all_{here.name}"
     place = gallery.current(1, gallery.event(grid), n_query=1, n_tile=len(here.dataset))
@@ -34,7 +39,11 @@ with pictures:
 with table:
     st.dataframe(here.dataset.table, hide_index=True)
 with columns:
-    st.markdown(_("What the explorer takes each column for, by its name:"))
-    st.dataframe(doors.roles(here.dataset), hide_index=True, width="content")
+    st.markdown(_("What the explorer takes each column for, by its name or as you say:"))
+    by_name = cached.dataset(here.name, (), here.spec.encoding).columns
+    mend.columns(here.dataset, by_name, shell.reread, key=f"role_{here.name}")
     for note in here.dataset.notes:
         shell.quiet(plain(note))
+if suspicious.open:
+    with suspicious:
+        findings.show(here)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import charts, choices, doors
+from pages.shared import charts, choices
 from recall_core import sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
@@ -165,7 +165,15 @@ def test_ranks_are_binned_with_a_border_at_k_and_lost_queries_last() -> None:
     assert list(bins["hit"]) == [True] * 4 + [False] * 6
 
 
-def test_each_role_of_a_column_is_said_with_an_example(lab: Dataset) -> None:
-    roles = doors.roles(lab)
-    assert "scene_id" in list(roles.iloc[:, 1])
-    assert roles.shape[1] == 4
+def test_columns_are_spelled_as_the_spec_spells_them(lab: Dataset) -> None:
+    columns = choices.read_columns("group=orientation;label=a%3Bb")
+    assert columns == (("group", "orientation"), ("label", "a;b"))
+    assert choices.write_columns(dict(columns)) == Spec("lab", columns=columns).to_query()["columns"]
+    with pytest.raises(DataError, match="no role 'colour'"):
+        choices.read_columns("colour=x")
+
+
+def test_an_encoding_that_python_does_not_know_is_refused() -> None:
+    assert choices.read_encoding("cp1250") == "cp1250"
+    with pytest.raises(DataError, match="encoding 'utf-9' is not known"):
+        choices.read_encoding("utf-9")

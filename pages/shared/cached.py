@@ -4,9 +4,12 @@ Caches are shared by all visitors and bounded. Their keys are strings (a fingerp
 by the cache, which would only sample them.
 """
 
+import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,10 +20,13 @@ from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation, evaluate
 from recall_core.images import Pictures
+from recall_core.inspection import Inspection, inspect
 from recall_core.places import PICTURE_SUFFIXES
 from recall_core.samples import SAMPLES
 from recall_core.spec import Spec
 from recall_core.vectors import Array
+
+from . import own
 
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
@@ -33,14 +39,15 @@ def data_root() -> Path:
 
 
 def data_sets() -> dict[str, str]:
-    """Which data sets are there: name → what the engine loads. Built-in ones first, then folders.
+    """Which data sets are there: name → what the engine loads. Built-in ones first, folders, this visitor's uploads.
 
     A name comes from this list or it is nothing: the URL never names a path.
     """
     root = data_root()
     folders = sorted(root.iterdir()) if root.is_dir() else []
-    own = {f.name: str(f) for f in folders if _is_offered(f, root)}
-    return {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES} | own
+    built_in = {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES}
+    brought = {name: str(upload.folder) for name, upload in own.sets().items()}
+    return built_in | {f.name: str(f) for f in folders if _is_offered(f, root)} | brought
 
 
 def _is_offered(folder: Path, root: Path) -> bool:
@@ -52,15 +59,20 @@ def own_data_sets() -> list[str]:
     return [name for name in data_sets() if name not in SAMPLES and not name.startswith(LAB)]
 
 
-def dataset(name: str) -> Dataset:
+def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:
     """Load a data set by its name in ``data_sets``; it is read anew when a table, an array or the folder changes."""
     path = data_sets()[name]
-    return _dataset(f"{path} {_folder_stamp(Path(path))}", path)
+    key = json.dumps([path, _folder_stamp(Path(path)), columns, encoding])
+    return _dataset(key, path, dict(columns), encoding, (name, own.sets().get(name)))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _dataset(key: str, _path: str) -> Dataset:
-    return load(_path)
+def _dataset(
+    key: str, _path: str, _columns: dict[str, str], _encoding: str, _brought: tuple[str, own.Upload | None]
+) -> Dataset:
+    found = load(_path, columns=_columns, encoding=_encoding)
+    name, upload = _brought
+    return found if upload is None else replace(found, name=name, notes=(*upload.notes, *found.notes))
 
 
 def evaluation(data: Dataset, spec: Spec) -> Evaluation:
@@ -90,7 +102,7 @@ def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
 
 def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
     """Give one picture as a ``data:`` address; empty where there is no picture, or it cannot be read."""
-    return "" if data.pictures is None else _thumbnails(data.fingerprint, data.pictures)(row, size)
+    return "" if data.pictures is None else _thumbnails(_pictures_key(data), data.pictures)(row, size)
 
 
 def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
@@ -128,7 +140,7 @@ def _maker(pictures: Pictures) -> Callable[[int, int], str]:
 
 def alike(evaluation: Evaluation) -> failures.Alike | None:
     """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
-    return _alike(f"{evaluation.dataset.fingerprint} {evaluation.spec.embeddings}", evaluation)
+    return _alike(f"{_pictures_key(evaluation.dataset)} {evaluation.spec.embeddings}", evaluation)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -139,8 +151,58 @@ def _alike(key: str, _evaluation: Evaluation) -> failures.Alike | None:
 def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
     """Make thumbnails, (row, size) each, in the background."""
     if data.pictures is not None:
-        make = _thumbnails(data.fingerprint, data.pictures)
+        make = _thumbnails(_pictures_key(data), data.pictures)
         threading.Thread(target=lambda: [make(row, size) for row, size in wanted], daemon=True).start()
+
+
+class Inspecting:
+    """A look for what is suspicious, made in the background and once for everybody who asks."""
+
+    def __init__(self, data: Dataset, spec: Spec) -> None:
+        self.step, self.done, self.total, self.begun = "pictures", 0, len(data), time.monotonic()
+        self.result: Inspection | None = None
+        self.failure: Exception | None = None
+        self.finished = threading.Event()
+        threading.Thread(target=self._work, args=(data, spec), daemon=True).start()
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimate how long the present step will take, from what it has taken so far."""
+        return (time.monotonic() - self.begun) * (self.total - self.done) / max(self.done, 1)
+
+    def _work(self, data: Dataset, spec: Spec) -> None:
+        try:
+            self.result = inspect(data, spec, progress=self._progress)
+        except Exception as failure:
+            self.failure = failure  # raised again where a page can show it
+        self.finished.set()
+
+    def _progress(self, step: str, done: int, total: int) -> None:
+        if step != self.step:
+            self.begun = time.monotonic()
+        self.step, self.done, self.total = step, done, total
+
+
+def inspecting(data: Dataset, spec: Spec) -> Inspecting:
+    """Begin to look for what is suspicious, or take the look that anybody began before."""
+    key = f"{_pictures_key(data)} {spec.key()}"
+    found = _inspecting(key, data, spec)
+    if found.failure is not None:
+        _inspecting.clear(key, data, spec)  # another time it may go well
+    return found
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _inspecting(key: str, _data: Dataset, _spec: Spec) -> Inspecting:
+    return Inspecting(_data, _spec)
+
+
+def _pictures_key(data: Dataset) -> str:
+    """Tell data sets apart, and equal ones by where their pictures lie: those of an upload go with its visitor."""
+    if data.pictures is None or not isinstance(data.pictures.source, list | tuple):
+        return data.fingerprint
+    first = next((source for source in data.pictures.source if isinstance(source, Path)), "")
+    return f"{data.fingerprint} {first}"
 
 
 def _stamp(file: Path) -> str:

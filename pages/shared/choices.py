@@ -1,5 +1,6 @@
 """What the sidebar can offer for a data set, and how the choices become a spec, a link and a command. All pure."""
 
+import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,13 @@ from recall_core import report, sources, splits
 from recall_core.corruption import KINDS
 from recall_core.dataset import Dataset
 from recall_core.encoders import ENCODERS, FITTED
+from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.similarity import SIMILARITIES
 from recall_core.spec import DEFAULT_KS, POLICIES, Filter, Spec, read_filter, write_filter
+from recall_core.tables import COLUMN_NAMES
 
+from . import own
 from .words import _, number
 
 ALL_ROWS = "*"
@@ -22,6 +26,10 @@ NONE = "-"
 
 JUDGED = "(judged)"
 """How they spell that a file of judgements says what is right, not a column."""
+
+UTF8 = "utf-8"
+ENCODINGS = (UTF8, "cp1250", "cp1252", "latin-1", "iso-8859-2", "utf-16")
+"""Encodings of tables that are offered; any other that Python knows can be typed."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ def make_spec(
     chosen: Mapping[str, str],
     offered: Mapping[str, Sequence[str]],
     *,
+    columns: tuple[tuple[str, str], ...] = (),
+    encoding: str = UTF8,
     ks: tuple[int, ...] = DEFAULT_KS,
     seed: int = 0,
 ) -> Spec:
@@ -79,6 +89,8 @@ def make_spec(
     changed = {field: value for field, value in chosen.items() if value != offered[field][0]}
     spec = Spec(
         data,
+        columns=columns,
+        encoding=encoding,
         ks=ks,
         split=changed.get("split"),
         relevant=changed.get("relevant"),
@@ -107,6 +119,46 @@ def read_where(spelled: str) -> Filter:
     return () if spelled == ALL_ROWS else read_filter(spelled)
 
 
+def read_columns(spelled: str) -> tuple[tuple[str, str], ...]:
+    """Read which column plays which role, as the URL spells it.
+
+    Raises
+    ------
+    DataError
+        It is not of the form ``ROLE=COLUMN;ROLE=COLUMN``, or there is no such role.
+
+    Examples
+    --------
+    >>> read_columns("group=product;label=kind%20of%20it")
+    (('group', 'product'), ('label', 'kind of it'))
+    """
+    found = tuple((role, values[0]) for role, values in read_filter(spelled))
+    unknown = [role for role, _column in found if role not in COLUMN_NAMES]
+    if unknown:
+        raise DataError(f"there is no role {unknown[0]!r}; the roles are {', '.join(COLUMN_NAMES)}")
+    return found
+
+
+def write_columns(columns: Mapping[str, str]) -> str:
+    """Spell what ``read_columns`` reads."""
+    return write_filter(tuple((role, (column,)) for role, column in columns.items()))
+
+
+def read_encoding(name: str) -> str:
+    """Check that Python knows an encoding.
+
+    Raises
+    ------
+    DataError
+        It does not.
+    """
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError) as error:
+        raise DataError(f"encoding {name!r} is not known; use a name such as {', '.join(ENCODINGS[:4])}") from error
+    return name
+
+
 def read_ks(spelled: str) -> tuple[int, ...]:
     """Read a list of k; anything but whole numbers from 1 to 1000 gives the default list.
 
@@ -130,7 +182,12 @@ def to_command(spec: Spec, root: Path) -> str:
     """Spell the spec as a command; what lies under the folder of the app is named from there."""
 
     def shown(path: str | None) -> str | None:
-        return str(Path(path).relative_to(root)) if path and Path(path).is_relative_to(root) else path
+        if not path:
+            return path
+        uploaded = own.shown(Path(path))  # the visitor's machine has it under its own name, not in our folder
+        if uploaded is not None:
+            return uploaded
+        return str(Path(path).relative_to(root)) if Path(path).is_relative_to(root) else path
 
     return spec.replace(data=shown(spec.data) or "", query_images=shown(spec.query_images)).to_command()
 

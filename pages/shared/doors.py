@@ -3,24 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
-from recall_core.dataset import Dataset
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
+from recall_core.uploads import UPLOADABLE
 
-from . import cached, gallery, shell, tiles
+from . import cached, gallery, mend, own, shell, tiles
 from .gallery import Tile
-from .words import _, number
+from .words import _, number, plain
 
 N_TILES = 4
 
 
 @dataclass(frozen=True)
 class Door:
-    """A way in: what it is called, its data set, pictures, and a number with its words; empty where there is none."""
+    """A way in: what it is called, its data set, pictures, and a number with its words; empty where there is none.
+
+    ``uploads`` says that the visitor's files may come in by it.
+    """
 
     title: str
     name: str
@@ -28,6 +30,7 @@ class Door:
     tiles: Sequence[Tile]
     number: str
     meaning: str
+    uploads: bool = False
 
 
 def doors() -> list[Door]:
@@ -61,27 +64,10 @@ def show(door: Door) -> None:
         st.metric(door.meaning, door.number)
     st.markdown(door.text)
     if door.name:
-        label = _("Open {name}").format(name=door.name)
+        label = _("Open {name}").format(name=plain(door.name))
         st.button(label, key=f"open_{door.name}", width="stretch", on_click=_open, args=(door.name,))
-
-
-def roles(dataset: Dataset) -> pd.DataFrame:
-    """Say which column plays which role, with an example."""
-    meaning = {
-        "id": _("name of the picture"),
-        "path": _("file of the picture"),
-        "group": _("pictures of the same thing"),
-        "view": _("which of the pictures of a thing"),
-        "split": _("part of the data: train, val, test"),
-        "label": _("class"),
-        "camera": _("camera"),
-        "side": _("asks or answers"),
-    }
-    rows = [
-        (meaning.get(role, role), column, dataset.table[column].iloc[0], dataset.table[column].nunique())
-        for role, column in dataset.columns.items()
-    ]
-    return pd.DataFrame(rows, columns=[_("role"), _("column"), _("first value"), _("different values")])
+    if door.uploads:
+        _ask_for_files()
 
 
 def _open(name: str) -> None:
@@ -116,23 +102,65 @@ def _query_and_list(evaluation: Evaluation, direction_name: str, query: int) -> 
 
 
 def _own() -> Door:
-    """Make the door to the visitor's own data: the first folder that can be read, or how to bring one."""
+    """Make the door to the visitor's own data: the last upload, else the first folder that can be read, or how to."""
     title = _("Your own data")
     names = cached.own_data_sets()
-    for name in names:
+    uploaded = [name for name in reversed(names) if name in own.sets()]
+    for name in [*uploaded, *names]:
         try:
             dataset = cached.dataset(name)
             pictures = tiles.sample(dataset, 1, N_TILES)
         except DataError:
             continue  # its own page says what is wrong
-        text = _("From your folder `{root}`.").format(root=_shown_root())
+        if name in uploaded:
+            text = _("Uploaded. Only you see it, until you close or reload this page.")
+        else:
+            text = _("From your folder `{root}`.").format(root=_shown_root())
         if len(names) > 1:
             text += " " + _("The list at the left has {n} more.").format(n=number(len(names) - 1))
-        return Door(title, name, text, pictures, number(len(dataset)), _("Pictures in {name}").format(name=name))
-    text = _("Make a folder in `{root}` with your pictures and a table that names them, then reload this page:")
+        meaning = _("Pictures in {name}").format(name=plain(name))
+        return Door(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
+    text = _("Upload files below, or make a folder in `{root}` with your pictures and a table that names them:")
     form = "my_pictures/\n  metadata.csv\n  cup1.jpg\n  cup2.jpg …"
     table = "path,group\ncup1.jpg,cup\ncup2.jpg,cup"
-    return Door(title, "", "\n".join([text.format(root=_shown_root()), *_code(form), *_code(table)]), [], "", "")
+    lines = [text.format(root=_shown_root()), *_code(form), *_code(table)]
+    return Door(title, "", "\n".join(lines), [], "", "", uploads=True)
+
+
+def _ask_for_files() -> None:
+    """Take files from the visitor, and show in place why they are refused."""
+    # The form lets go of the files once they are stored; outside one they would stay in the server's memory.
+    with st.form("upload", clear_on_submit=True, border=False):
+        st.file_uploader(
+            _("Upload a zip, or a table with its vectors or pictures"),
+            type=[suffix.removeprefix(".") for suffix in UPLOADABLE],
+            accept_multiple_files=True,
+            key="files",
+        )
+        st.form_submit_button(_("Read these files"), on_click=_receive, width="stretch")
+    if "upload_problem" in st.session_state:
+        st.error(plain(st.session_state.pop("upload_problem")))
+
+
+def _receive() -> None:
+    """Store the files, and choose them. What no other choice of columns or encoding can mend is refused at once."""
+    files = [(file.name, file) for file in st.session_state["files"]]
+    if not files:
+        st.session_state["upload_problem"] = _("Choose files first.")
+        return
+    try:
+        name = own.add(files)
+    except DataError as problem:
+        st.session_state["upload_problem"] = str(problem)
+        return
+    try:
+        cached.dataset(name)
+    except DataError as problem:
+        if not mend.can_mend(str(problem)):
+            own.drop(name)
+            st.session_state["upload_problem"] = str(problem)
+            return
+    shell.choose(name)
 
 
 def _code(text: str) -> list[str]:

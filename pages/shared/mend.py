@@ -1,0 +1,135 @@
+"""Correct in place how a table is read: its encoding, and which column plays which role.
+
+What is chosen here stands in the sidebar, in the URL and in the command, like every other choice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from recall_core.dataset import Dataset
+from recall_core.errors import DataError
+from recall_core.readers import header
+from recall_core.tables import find_columns
+
+from . import cached, choices
+from .words import _, number, plain
+
+N_COLUMNS = 3
+
+
+def offer(problem: str, reread: Callable[[], None]) -> None:
+    """Offer the choices that the engine's message names: an encoding, or columns."""
+    name = st.session_state.get("data")
+    if name not in cached.data_sets():
+        return
+    encoding = st.session_state.get("encoding", choices.UTF8)
+    if "--encoding" in problem:
+        others = [one for one in choices.ENCODINGS if one != encoding]
+        st.selectbox(
+            _("Encoding of the table"),
+            others,
+            index=None,
+            key="mend_encoding",
+            placeholder=_("Choose the encoding that the file was saved in"),
+            accept_new_options=True,
+            on_change=_take_encoding,
+            args=(reread,),
+            width=420,
+        )
+    elif "--column" in problem or "--relevant" in problem:
+        columns = header(Path(cached.data_sets()[name]), encoding=encoding)
+        if columns:
+            st.markdown(_("Say which column is which:"))
+            by_name = find_columns(pd.DataFrame(columns=columns))
+            ask_roles(columns, by_name | _named(), by_name, reread, key="mend")
+
+
+def can_mend(problem: str) -> bool:
+    """Does the engine's message name a choice that ``offer`` offers?"""
+    return any(option in problem for option in ("--encoding", "--column", "--relevant"))
+
+
+def columns(dataset: Dataset, by_name: Mapping[str, str], reread: Callable[[], None], key: str) -> None:
+    """Show which column plays which role, with an example, and let it be corrected.
+
+    Parameters
+    ----------
+    by_name : mapping of role to column
+        What the names alone would say.
+    """
+    examples = {role: _example(dataset, column) for role, column in dataset.columns.items()}
+    ask_roles(list(map(str, dataset.table.columns)), dataset.columns, by_name, reread, key=key, examples=examples)
+
+
+def ask_roles(
+    columns: Sequence[str],
+    current: Mapping[str, str],
+    by_name: Mapping[str, str],
+    reread: Callable[[], None],
+    *,
+    key: str,
+    examples: Mapping[str, str] | None = None,
+) -> None:
+    """Ask for the column of each role."""
+    places = st.columns(N_COLUMNS, gap="medium")
+    for i, (role, meaning) in enumerate(meanings().items()):
+        now = current.get(role, choices.NONE)
+        options = [*([] if by_name.get(role) else [choices.NONE]), *columns]
+        widget = f"{key}_{role}_{now}"
+        with places[i % N_COLUMNS]:
+            st.selectbox(
+                f"{meaning} · `{role}`",
+                options,
+                index=options.index(now) if now in options else None,
+                key=widget,
+                on_change=_take_column,
+                args=(role, widget, by_name.get(role, ""), reread),
+            )
+            if examples is not None:
+                st.markdown(f":small[:gray[{examples.get(role, '')}]]")
+
+
+def meanings() -> dict[str, str]:
+    """Say what each role means."""
+    return {
+        "id": _("name of the picture"),
+        "path": _("file of the picture"),
+        "group": _("pictures of the same thing"),
+        "view": _("which of the pictures of a thing"),
+        "split": _("part of the data: train, val, test"),
+        "label": _("class"),
+        "camera": _("camera"),
+        "side": _("asks or answers"),
+        "junk": _("takes no part: yes or no"),
+    }
+
+
+def _example(dataset: Dataset, column: str) -> str:
+    cells = dataset.table[column]
+    text = _("first: {value} · {n} different values")
+    return text.format(value=plain(str(cells.iloc[0])) or "–", n=number(int(cells.nunique())))
+
+
+def _take_encoding(reread: Callable[[], None]) -> None:
+    if st.session_state["mend_encoding"]:
+        st.session_state["encoding"] = st.session_state["mend_encoding"]
+        reread()
+
+
+def _take_column(role: str, widget: str, by_name: str, reread: Callable[[], None]) -> None:
+    named, chosen = _named(), st.session_state[widget]
+    named.pop(role, None)
+    if chosen not in (choices.NONE, None, by_name):
+        named[role] = chosen
+    st.session_state["columns"] = choices.write_columns(named)
+    reread()
+
+
+def _named() -> dict[str, str]:
+    try:
+        return dict(choices.read_columns(st.session_state.get("columns", "")))
+    except DataError:
+        return {}
