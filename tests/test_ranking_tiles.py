@@ -128,17 +128,18 @@ def test_rank_takes_the_same_decisions_on_larger_data_of_every_kind(kind, simila
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_near_ties_at_the_end_of_the_top_are_ordered_exactly(similarity):
-    """Fifteen items nearer to each other than float32 can tell, ten of which are shown."""
+@pytest.mark.parametrize("n_near", [15, 40])
+def test_near_ties_at_the_end_of_the_top_are_ordered_exactly(similarity, n_near):
+    """Items nearer to each other than float32 can tell, ten of which are shown; 40 reach below the threshold."""
     rng = np.random.default_rng(20)
-    values = rng.standard_normal((400, 64))
+    values = rng.standard_normal((1000, 64))
     query = rng.standard_normal((20, 64))
     for q in range(20):
-        values[20 * q : 20 * q + 15] = query[q] + 1e-4 * rng.standard_normal((15, 64))
-    relevance = Relevance(random_sets(rng, 20, 400, 0.05), random_sets(rng, 20, 400, 0.01), 400)
+        values[50 * q : 50 * q + n_near] = query[q] + 1e-4 * rng.standard_normal((n_near, 64))
+    relevance = Relevance(random_sets(rng, 20, 1000, 0.01), random_sets(rng, 20, 1000, 0.01), 1000)
     asking, gallery = prepare(query, similarity), prepare(values, similarity)
     scores = exact_block(asking, gallery)
-    sizes = Sizes(block=8, tile=56, window=16, sample=400, slots=3)
+    sizes = Sizes(block=8, tile=56, window=16, sample=1000, slots=3)
     found = _rank_tiles(asking, gallery, relevance, top=10, sizes=sizes, workers=2, symmetric=False)
     assert_same_as_sorting(found, scores, relevance, 10)
     for q in range(20):
