@@ -8,7 +8,9 @@ from pages.shared.words import _
 here = shell.enter()
 st.title(_("Exercises"), anchor=False)
 task = tasks.current()
-tasks.contents(task)
+head = st.container()
 task_forms.show(task)
+with head:  # drawn last: it knows whether the task is solved now
+    tasks.contents(task)
 tasks.onward(task)
 done.keep()

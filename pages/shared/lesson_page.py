@@ -68,7 +68,7 @@ def contents(step: int) -> None:
             required=True,
             on_change=lambda: go(st.session_state["step_chosen"]),
         )
-        with st.popover(_("All steps"), type="tertiary"):
+        with st.popover(_("All steps"), type="tertiary"), st.container(gap=None):
             for number in range(1, END + 1):
                 st.button(_title_of(number), key=f"to_{number}", type="tertiary", on_click=go, args=(number,))
         shell.quiet(_("• the way of 45 minutes"))
@@ -113,7 +113,7 @@ def end() -> None:
                 st.markdown(text.sections[key])
         st.markdown("**" + _("Sources") + "**")
         st.markdown(text.sections["sources"])
-    with did.container(border=True):
+    with did.container(border=True, gap=None):
         st.markdown("**" + _("What you have done") + "**")
         for number, step in enumerate(STEPS, 1):
             _line(done.solved(f"check_{step.name}"), _title_of(number), f"end_{number}", go, number)
@@ -123,7 +123,7 @@ def end() -> None:
 
 
 def _line(solved: bool, title: str, key: str, act: Callable[..., None], *args: object, **more: object) -> None:
-    mark = "✅" if solved else "▫️"
+    mark = "✅" if solved else "○"
     st.button(f"{mark} {title}", key=key, type="tertiary", on_click=act, args=args, kwargs=more)
 
 

@@ -23,6 +23,7 @@ from .tasks import Judged
 from .words import _, plain, plural
 
 OPENING_ANSWERS = ("all_four", "a_quarter", "no_unique_answer")
+F2_WIDTHS = (5, 3, 3, 3)
 PART_ORDER = ("tune", "report", "exact", "freeze", "protocol", "measure", "build")
 """How the parts of F5 are offered: not in the order that is asked for."""
 
@@ -46,7 +47,7 @@ def opening() -> None:
         answers = {"answer": tasks.one_of("opening", "answer", _("What are R@1 and R@3?"), OPENING_ANSWERS)}
     with built:
         for cell in cells[1:]:
-            answers[cell] = tasks.typed("opening", cell, tasks.choice(cell).capitalize(), placeholder="26*1 4 3*30")
+            answers[cell] = tasks.typed("opening", cell, tasks.choice(cell, first=True), placeholder="10*1 5*2 30 …")
             if answers[cell].strip():
                 _say_ranks(answers[cell])
     right = _right_opening(answers)
@@ -100,15 +101,14 @@ def _counter_example(judged: Judged, heading: str = "") -> None:
 def f2() -> None:
     cells = list(exercises.f2_solution())
     done.restore("F2", cells)
-    st.markdown(tasks.f2_table({}))
     answers: dict[str, str] = {}
-    head = st.columns([2, 3, 3, 3], gap="medium")
-    for place, k in zip(head[1:], F2_KS, strict=True):
-        place.markdown(f"**k = {k}**")
     places = {}
+    head = st.columns(F2_WIDTHS, gap="medium")
+    for place, k in zip(head[1:], F2_KS, strict=True):
+        place.markdown(rf"$\mathrm{{Top}}_{k} \cap \mathrm{{Rel}}$")
     for q in (*range(1, len(F2_LISTS) + 1), 0):
-        row = st.columns([2, 3, 3, 3], gap="medium", vertical_alignment="center")
-        row[0].markdown("**R@k**" if not q else rf"q{q}: $\mathrm{{Top}}_k \cap \mathrm{{Rel}}$")
+        row = st.columns(F2_WIDTHS, gap="medium", vertical_alignment="center")
+        row[0].markdown(tasks.f2_query(q) if q else "**R@k**")
         for place, k in zip(row[1:], F2_KS, strict=True):
             cell = f"hits:{q}@{k}" if q else f"recall@{k}"
             with place.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -116,7 +116,7 @@ def f2() -> None:
                 places[cell] = st.empty()
     judged = tasks.judge("F2", answers, exercises.f2_solution(), exercises.check_f2)
     for cell, place in places.items():
-        place.markdown(judged.mark(cell) or "▫️")
+        place.markdown(judged.mark(cell) or tasks.OPEN)
     tasks.verdict(judged)
 
 
@@ -191,7 +191,7 @@ def f4() -> None:
         places = {}
         for cell in cells[2:5]:
             with st.container(horizontal=True, vertical_alignment="bottom"):
-                answers[cell] = tasks.typed("F4", cell, tasks.choice(cell).capitalize())
+                answers[cell] = tasks.typed("F4", cell, tasks.choice(cell, first=True))
                 places[cell] = st.empty()
         answers["repair"] = tasks.one_of("F4", "repair", _("How is it repaired?"), sorted(REPAIRS))
     facts = exercises.f4_facts(halves)
@@ -205,7 +205,7 @@ def f4() -> None:
     }
     judged = tasks.judge("F4", answers, solution, lambda a: exercises.check_f4(halves, a))
     for cell, place in places.items():
-        place.markdown(judged.mark(cell) or "▫️")
+        place.markdown(judged.mark(cell) or tasks.OPEN)
     tasks.verdict(judged)
     if answers["repair"]:
         _guarantee(answers["repair"])
@@ -248,7 +248,7 @@ def f5() -> None:
     for i, entry in enumerate(ENTRIES):
         with columns[i % 2].container(horizontal=True, vertical_alignment="bottom"):
             picked = st.selectbox(
-                tasks.choice(entry).capitalize(),
+                tasks.choice(entry, first=True),
                 options,
                 index=None,
                 format_func=tasks.choice,
@@ -261,13 +261,20 @@ def f5() -> None:
     right = {entry: column for column, entries in exercises.COLUMNS.items() for entry in entries}
     judged = tasks.judge(
         "F5",
-        {"order": " ".join(order), **answers},
+        {"order": _order_so_far(order), **answers},
         {"order": " ".join(PARTS), **right},
         lambda a: _check_f5(a["order"].split(), a),
     )
     for entry, place in places.items():
-        place.markdown(judged.mark(entry) or "▫️")
+        place.markdown(judged.mark(entry) or tasks.OPEN)
     tasks.verdict(judged)
+
+
+def _order_so_far(order: Sequence[str]) -> str:
+    """Judge an unfinished order as if the rest followed; as long as that works it is open, not wrong."""
+    whole = [*order, *(part for part in PARTS if part not in order)]
+    open_still = len(order) < len(PARTS) and exercises.check_f5_order(whole).correct
+    return "" if open_still else " ".join(whole)
 
 
 def _check_f5(order: Sequence[str], answers: Mapping[str, str]) -> exercises.Marked:

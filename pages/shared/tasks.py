@@ -18,6 +18,7 @@ from .words import _
 Answers = dict[str, str]
 Check = Callable[[Mapping[str, str]], Marked]
 MARKS = {True: "✅", False: "❌", None: ""}
+OPEN = ":gray[○]"
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,10 @@ def spell(parameters: Mapping[str, Any]) -> Mapping[str, str]:
     return spelled
 
 
-def choice(name: str) -> str:
-    """Say what can be chosen; what is no choice stays as it is."""
-    return lesson_texts.phrases("choices").get(name, name)
+def choice(name: str, *, first: bool = False) -> str:
+    """Say what can be chosen, with a capital where it comes first; what is no choice stays as it is."""
+    said = lesson_texts.phrases("choices").get(name, name)
+    return said[:1].upper() + said[1:] if first else said
 
 
 def cell_words(cell: str) -> str:
@@ -158,7 +160,7 @@ def one_of(
         label,
         list(options),
         index=None,
-        format_func=spelled or choice,
+        format_func=spelled or (lambda option: choice(option)),
         key=done.key(task, cell),
         persist_state="session",
     )
@@ -224,16 +226,18 @@ def spell_ranks(ranks: Sequence[int]) -> str:
     return " ".join(f"{n}*{rank}" if n > 1 else str(rank) for rank, n in counted.items())
 
 
+def f2_query(q: int) -> str:
+    """Write one query of task F2: its list, and what is right."""
+    ranked, relevant = F2_LISTS[q - 1], sorted(F2_RELEVANT[q - 1])
+    shown = ", ".join(map(str, relevant))
+    return f"q{q}: &ensp; **{' '.join(map(str, ranked))}** &ensp; Rel = {{{shown}}}"
+
+
 def f2_table(answers: Mapping[str, str]) -> str:
-    """Write the lists of task F2 as a table, with its answers where they are given."""
-    heads = [_("query"), _("ranking"), r"$\mathrm{Rel}$", *([f"k = {k}" for k in F2_KS] if answers else [])]
-    lines = [heads, ["---"] * len(heads)]
-    for q, (ranked, relevant) in enumerate(zip(F2_LISTS, F2_RELEVANT, strict=True), 1):
-        shown = "{" + ", ".join(map(str, sorted(relevant))) + "}"
-        cells = [answers[f"hits:{q}@{k}"] for k in F2_KS] if answers else []
-        lines.append([f"q{q}", " ".join(map(str, ranked)), shown, *cells])
-    if answers:
-        lines.append(["R@k", "", "", *(answers[f"recall@{k}"] for k in F2_KS)])
+    """Write task F2 as a table with its answers."""
+    lines = [["", *(f"k = {k}" for k in F2_KS)], ["---"] * (1 + len(F2_KS))]
+    lines += [[f2_query(q), *(answers[f"hits:{q}@{k}"] for k in F2_KS)] for q in range(1, len(F2_LISTS) + 1)]
+    lines.append(["R@k", *(answers[f"recall@{k}"] for k in F2_KS)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
