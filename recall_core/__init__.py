@@ -13,6 +13,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``scores``       matrices of scores from files, with the ids of their rows and columns
 ``interchange``  judgements and ranked lists in other tools' forms: TREC, ROxford
 ``places``       where data lie, what a reader makes of them, picture files found safely
+``shards``       vectors in many files, read row by row where they are needed
 ``foreign``      data as other programs write them: Hugging Face, FiftyOne, ROxford, TREC, Omniglot
 ``readers``      the forms in which people have their data, and one literal table of them
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
@@ -25,6 +26,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``parts``        what a stretch of the gallery adds to a ranking; the plain rule, and how stretches merge
 ``tiles``        the certified pass: a fast float32 filter, settled by exact similarities
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
+``distributed``  the exact pass beyond one machine: map over queries and stretches of the gallery, and merge
 ``duplicates``   one picture twice, items near everything, labels that the neighbours contradict
 ``ties``         best, worst and expected values where items tie
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties

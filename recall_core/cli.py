@@ -10,24 +10,26 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from . import ann, failures, html_report, leakage, report, runs, triage
+from . import ann, distributed, failures, html_report, leakage, report, runs, triage
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import load
 from .duplicates import COSINE, DISTANCE
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
-from .evaluation import evaluate
+from .evaluation import evaluate, rank_here
 from .export import export
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
 from .indexes import INDEXES, configurations
 from .inspection import inspect
 from .interchange import PROTOCOLS
+from .ranking import Ranking
 from .similarity import SIMILARITIES
 from .slices import score_of, slices
 from .sources import encode_dataset
@@ -156,6 +158,11 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
     option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
     option("--force", action="store_true", help="let --save replace a former run")
     option("--save-embeddings", metavar="FILE", help="write the encoder's vectors, by row, as .npy")
+    names = ", ".join(distributed.EXECUTORS)
+    option("--executor", metavar="NAME", help=f"rank in many workers: {names}; the numbers stay the same")
+    option("--workers", metavar="N", type=int, help="of threads or processes (default: one a processor)")
+    mebibytes = distributed.MEMORY // 2**20
+    option("--task-memory", metavar="MIB", type=int, default=mebibytes, help=f"of each task (default: {mebibytes})")
     command.set_defaults(run=_evaluate)
 
 
@@ -167,7 +174,8 @@ def _evaluate(parsed: argparse.Namespace) -> None:
         encoded = encode_dataset(dataset, spec)
         with _writable(parsed.save_embeddings).open("wb") as stream:
             np.save(stream, encoded)
-    evaluation = evaluate(dataset, spec, encoded=encoded)
+    with _ranker(parsed, spec) as ranker:
+        evaluation = evaluate(dataset, spec, encoded=encoded, ranker=ranker)
     if parsed.csv is not None:
         _writable(parsed.csv).write_text(report.to_csv(evaluation), encoding="utf-8")
     if parsed.save is not None:
@@ -190,6 +198,23 @@ def _evaluate(parsed: argparse.Namespace) -> None:
     else:
         sections = [report.slices_text(table, column, metric) for column, table in sliced.items()]
         print(report.text(evaluation), *sections, sep="", end="")
+
+
+@contextmanager
+def _ranker(parsed: argparse.Namespace, spec: Spec) -> Iterator[Callable[..., Ranking]]:
+    """Open the executor that was asked for, or rank in this process."""
+    if parsed.executor is None:
+        yield rank_here
+        return
+    if spec.scores is not None:
+        raise DataError("--executor ranks vectors, and --scores has none; leave one of the two out")
+    if parsed.task_memory < 1 or (parsed.workers or 1) < 1:
+        raise DataError("--task-memory and --workers are at least 1")
+    tell, memory = _teller(), parsed.task_memory * 2**20
+    with distributed.open_ranker(
+        parsed.executor, workers=parsed.workers, memory=memory, progress=lambda done, total: tell("tasks", done, total)
+    ) as ranker:
+        yield ranker
 
 
 def _add_compare(command: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ load → encode → split → relate → rank → score → estimate
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -150,7 +150,23 @@ class Evaluation:
         return text(self)
 
 
-def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | None = None, **choices: Any) -> Evaluation:
+def rank_here(
+    asked: Any, query: IntArray, answers: Any, gallery: IntArray, relevance: Relevance, **choices: Any
+) -> Ranking:
+    """Rank these rows of the vectors that ask among these rows of those that answer, in this process."""
+    gallery_vectors = answers[gallery]
+    same = asked is answers and np.array_equal(query, gallery)  # half the work
+    return ranking.rank(gallery_vectors if same else asked[query], gallery_vectors, relevance, **choices)
+
+
+def evaluate(
+    dataset: Dataset,
+    spec: Spec | None = None,
+    *,
+    encoded: Array | None = None,
+    ranker: Callable[..., Ranking] = rank_here,
+    **choices: Any,
+) -> Evaluation:
     """How well do the queries find what is relevant to them?
 
     Parameters
@@ -161,6 +177,8 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
         The choices; what is left open is filled from the data and reported.
     encoded : (n_item, n_dim) array, optional
         What ``encode_dataset`` returned for the same data set, encoder and training draw, to save encoding it again.
+    ranker : callable
+        Called as ``rank_here`` is: whatever gives the same ranking, such as ``distributed.open_ranker``'s.
     **choices
         Fields of ``Spec``, for a notebook: ``evaluate(data, ks=(1, 5), relevant="label")``.
 
@@ -193,9 +211,7 @@ def evaluate(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | Non
         if matrix is not None:
             order = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
         else:
-            order = ranking.rank(
-                asked[split.query], answers[split.gallery], relevance, top=TOP, similarity=spec.similarity
-            )
+            order = ranker(asked, split.query, answers, split.gallery, relevance, top=TOP, similarity=spec.similarity)
         ranked.append((split, relevance, order))
         notes += protocol.findings(dataset, spec, split, relevance, same)
     whole = assemble(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from .errors import DataError
 from .images import Pictures
 from .relevance import IntArray
 from .scores import read_scores
+from .shards import Shards, read_shards
 from .spec import Spec
 from .splits import Split
 from .tables import COLUMN_NAMES, MISSING
@@ -164,7 +165,7 @@ def leave_out_bad_rows(
     them, else they are an error.
     """
     taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
-    bad = taken[np.isin(taken, np.union1d(vectors.bad_rows(asked), vectors.bad_rows(answers)))]
+    bad = _either(vectors.bad_rows, asked, answers, taken)
     found: list[Finding] = []
     if len(bad) and (spec.embeddings is None or spec.bad_rows == "drop"):
         splits = protocol.directions(dataset, spec, drop=bad)
@@ -175,7 +176,7 @@ def leave_out_bad_rows(
         stop_at_bad_rows(dataset, split, asked, answers)
     if spec.similarity == "cosine":
         rows = np.setdiff1d(taken, bad)
-        zero = rows[np.union1d(vectors.zero_rows(asked[rows]), vectors.zero_rows(answers[rows]))]
+        zero = _either(vectors.zero_rows, asked, answers, rows)
         if len(zero):
             message = (
                 f"{len(zero)} of {len(rows)} vectors are zero: their cosine to everything is 0: {_named(dataset, zero)}"
@@ -187,7 +188,7 @@ def leave_out_bad_rows(
 def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Array) -> None:
     """Refuse vectors with nan or infinity, naming row and id."""
     for side, rows in ((asked, split.query), (answers, split.gallery)):
-        bad = rows[vectors.bad_rows(side[rows])]
+        bad = vectors.rows_where(vectors.bad_rows, side, rows)
         if len(bad):
             overflows = side.dtype.itemsize < 8 and np.isinf(side[bad]).any()
             limit = f" ({side.dtype} ends at {np.finfo(side.dtype).max:.5g}, so they may have overflowed)"
@@ -210,7 +211,7 @@ def copies(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array |
         digests = picture_digests(dataset.pictures.select(taken))
         pairs = same_content([None if one == UNREADABLE else one for one in digests])
     elif asked is not None:
-        pairs = same_content(row_digests(asked[taken]))
+        pairs = same_content([one for rows in vectors.row_chunks(asked, taken) for one in row_digests(asked[rows])])
     else:
         pairs = same_content([])
     return Pairs(taken[pairs.first], taken[pairs.second], pairs.score, pairs.cut)
@@ -306,6 +307,11 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
         )
     called = [list(names[rows]) for names in dataset.names]
     at, how, by_id = vectors.match_rows(given, len(rows), called, name, whose=whose)
+    if isinstance(given.values, Shards):
+        order = np.full(len(dataset), -1, np.intp)
+        order[rows] = at
+        there: Any = given.values.arranged(order)
+        return there, there, Finding("matching", "note" if by_id else "warning", len(rows), how)
     whole = np.zeros((len(dataset), given.values.shape[1]), given.values.dtype)
     whole[rows] = given.values[at]
     return whole, whole, Finding("matching", "note" if by_id else "warning", len(rows), how)
@@ -313,7 +319,7 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
 
 def _read_vectors(path: Path, ids: str | None = None) -> Embeddings:
     """Read a file of vectors, with the ids of its own or of a file beside it."""
-    given = vectors.read_embeddings(path)
+    given = read_shards(path) if path.is_dir() else vectors.read_embeddings(path)
     if ids is None:
         return given
     names = vectors.read_ids(Path(ids))
@@ -361,6 +367,12 @@ def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) 
     unused = len(ids) - int((at >= 0).sum())
     message = f"{name}: {unused} of {len(ids)} are not asked for here, and were passed over"
     return at, [audit.note("unused_ids", message, unused)] if unused else []
+
+
+def _either(test: Callable[[Array], IntArray], asked: Array, answers: Array, rows: IntArray) -> IntArray:
+    """Which of these rows pass the test on the one side or on the other?"""
+    found = vectors.rows_where(test, asked, rows)
+    return found if answers is asked else np.union1d(found, vectors.rows_where(test, answers, rows))
 
 
 def _unreadable(dataset: Dataset, rows: IntArray, n: int) -> Finding:

@@ -9,7 +9,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -224,6 +224,19 @@ def bad_rows(vectors: Array) -> NDArray[np.intp]:
 def zero_rows(vectors: Array) -> NDArray[np.intp]:
     """Which rows hold nothing but zeros, so that they have no direction?"""
     return np.flatnonzero(~vectors.any(axis=1))
+
+
+def rows_where(test: Callable[[Array], NDArray[np.intp]], vectors: Array, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Which of these rows pass the test? A few are looked at at a time, so that vectors on disk may stay there."""
+    found = [chunk[test(vectors[chunk])] for chunk in row_chunks(vectors, rows)]
+    return np.concatenate([rows[:0], *found])
+
+
+def row_chunks(vectors: Array, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Cut rows into stretches of about 64 MiB of vectors."""
+    step = max(2**23 // max(vectors.shape[1], 1), 1)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
 
 
 def numbers(array: Array, name: str) -> Array:
