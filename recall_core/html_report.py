@@ -59,32 +59,40 @@ def page(
         Queries that miss at the first k and are shown with their pictures, the worst first.
     """
     dataset, spec = evaluation.dataset, evaluation.spec
-    sections = [
-        _section("Numbers", _cards(evaluation) + _excluded(evaluation)),
-        _section("Curves", _curves(evaluation)),
-        _section("Findings", _findings(evaluation)),
-        _section(f"Queries that miss at k={spec.ks[0]}", _worst(evaluation, marks, n_worst)),
-        *(_section(f"Slices by {column}", _slices(evaluation, column, metric)) for column in columns),
-    ]
+    sections = {
+        "Numbers": _cards(evaluation) + _excluded(evaluation),
+        "Curves": _curves(evaluation),
+        "Findings": _findings(evaluation),
+        f"Queries that miss at k={spec.ks[0]}": _worst(evaluation, marks, n_worst),
+        **{f"Slices by {column}": _slices(evaluation, column, metric) for column in columns},
+    }
     if marks is not None and len(marks):
-        sections.append(_section("Tags and notes", _marks(marks)))
-    sections += [_section("All scores", _scores(evaluation)), _section("Made from", _made_from(evaluation))]
-    title = f"Recall of {dataset.name}"
+        sections["Tags and notes"] = _marks(marks)
+    sections |= {"All scores": _scores(evaluation), "Made from": _made_from(evaluation)}
+    head = f"<p>{escape(report.describe(spec))}</p>\n<pre>{escape(evaluation.given.to_command())}</pre>"
+    return document(f"Recall of {dataset.name}", dataset.name, head, sections)
+
+
+def document(title: str, heading: str, head: str, sections: Mapping[str, str], *, language: str = "en") -> str:
+    """Write a self-contained HTML document that follows the reader's light or dark, and prints.
+
+    Parameters
+    ----------
+    title, heading : str
+    head : str
+        HTML under the heading.
+    sections : mapping of title to HTML
+    language : str
+    """
+    body = "\n".join(f"<section>\n<h2>{escape(name)}</h2>\n{content}\n</section>" for name, content in sections.items())
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
         "style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<header><h1>{escape(dataset.name)}</h1>\n<p>{escape(report.describe(spec))}</p>\n"
-        f"<pre>{escape(evaluation.given.to_command())}</pre></header>\n"
-        + "\n".join(sections)
-        + "\n</main>\n</body>\n</html>\n"
+        f"<header><h1>{escape(heading)}</h1>\n{head}</header>\n{body}\n</main>\n</body>\n</html>\n"
     )
-
-
-def _section(title: str, content: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>"
 
 
 def _cards(evaluation: Evaluation) -> str:

@@ -7,7 +7,7 @@ import shlex
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import done, leaks, lesson_page, lesson_texts, seeds, tasks, words
+from pages.shared import done, leaks, lesson_page, lesson_texts, seeds, tasks, teacher, words
 from pages.shared.seeds import Seeds
 from recall_core import codebox, exercises, progress
 from recall_core.cli import main
@@ -432,6 +432,28 @@ def test_the_last_page_shows_what_was_done() -> None:
     assert app.button(key="end_1").label.startswith("✅")
     assert app.button(key="end_2").label.startswith("○")
     assert progress_of(app)["steps"] == [1, lesson_page.END]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_teachers_sheet_holds_every_task_with_its_solution(language: str) -> None:
+    words.speak(language)
+    sheet = teacher.sheet()
+    titles = [tasks.title(name) for name in exercises.TASKS]
+    words.speak("en")
+    assert all(f"<h2>{title}</h2>" in sheet for title in titles)
+    assert f'<html lang="{language}">' in sheet
+    assert "{{" not in sheet
+    assert "<code>26*1 4 3*30</code>" in sheet
+    assert "<td>1/4</td>" in sheet
+    assert "0.6667" in sheet
+
+
+def test_what_stands_in_code_is_no_emphasis() -> None:
+    made = teacher.to_html("a `2*1 3*4` *b* <c>\n\n- **d**\n- e\n\n    x = 1\n    y = 2")
+    assert made == (
+        "<p>a <code>2*1 3*4</code> <em>b</em> &lt;c&gt;</p>\n<ul><li><b>d</b>\n</li><li>e</li></ul>\n"
+        "<pre>x = 1\ny = 2</pre>"
+    )
 
 
 @pytest.mark.parametrize("asked", ["", "F9", "../F1"])

@@ -11,7 +11,7 @@ import streamlit as st
 
 from recall_core import exercises
 
-from . import done, lesson_steps, lesson_texts, lesson_trust, shell, tasks
+from . import done, lesson_steps, lesson_texts, lesson_trust, shell, tasks, teacher
 from .lesson_steps import Shown
 from .lesson_texts import Text
 from .words import _
@@ -113,6 +113,9 @@ def end() -> None:
                 st.markdown(text.sections[key])
         st.markdown("**" + _("Sources") + "**")
         st.markdown(text.sections["sources"])
+        with st.expander(_("For teachers")):
+            st.markdown(_("A sheet to print, with all tasks, their solutions and the common misreadings:"))
+            st.download_button(_("Teacher's sheet"), teacher.sheet(), "teacher.html", "text/html", key="sheet")
     with did.container(border=True, gap=None):
         st.markdown("**" + _("What you have done") + "**")
         for number, step in enumerate(STEPS, 1):

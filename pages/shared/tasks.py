@@ -235,9 +235,9 @@ def f2_query(q: int) -> str:
 
 def f2_table(answers: Mapping[str, str]) -> str:
     """Write task F2 as a table with its answers."""
-    lines = [["", *(f"k = {k}" for k in F2_KS)], ["---"] * (1 + len(F2_KS))]
+    lines = [["Q", *(f"k = {k}" for k in F2_KS)], ["---"] * (1 + len(F2_KS))]
     lines += [[f2_query(q), *(answers[f"hits:{q}@{k}"] for k in F2_KS)] for q in range(1, len(F2_LISTS) + 1)]
-    lines.append(["R@k", *(answers[f"recall@{k}"] for k in F2_KS)])
+    lines.append(["**R@k**", *(answers[f"recall@{k}"] for k in F2_KS)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
