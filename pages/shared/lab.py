@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from recall_core import draws, leakage, lesson
+from recall_core import ann, draws, leakage, lesson
 from recall_core.dataset import Dataset
 from recall_core.draws import Halves
 from recall_core.evaluation import Evaluation
+from recall_core.indexes import configurations
 from recall_core.spec import Spec
 
 from . import cached, choices, leaks
@@ -65,6 +67,30 @@ def training(*, grouped: bool) -> Chosen:
 def many_runs(chosen: Chosen) -> Any:
     """Train with many seeds: those that are there, and how to make more."""
     return leaks.many_runs(chosen)
+
+
+INDEX_SIZE, INDEX_DIM, INDEX_QUERIES, INDEX = 10_000, 32, 200, "ivf-flat"
+"""The lab's gallery is too small for an index to matter: step 11 takes clustered vectors from a seed instead."""
+
+
+def index_trials() -> pd.DataFrame:
+    """Try an approximate index with each search effort: ``ann.table`` of the queries that tune."""
+    return _index_trials("")
+
+
+def index_command() -> str:
+    """Spell the command that prints the same numbers."""
+    return f"python -m recall_core ann --synthetic {INDEX_SIZE}x{INDEX_DIM} --queries {INDEX_QUERIES} --index {INDEX}"
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _index_trials(key: str) -> pd.DataFrame:
+    made = ann.synthetic(INDEX_SIZE, INDEX_DIM, INDEX_QUERIES)
+    whole = ann.experiment(*made, tried=configurations(INDEX_SIZE, INDEX_DIM, [INDEX]))
+    frame = ann.table(whole, "validation")
+    frame["n_query"] = len(whole.validation)
+    frame["effort"] = [trial.configuration.search for trial in whole.trials if trial.configuration]
+    return frame
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

@@ -308,6 +308,50 @@ def intervals(value: float, found: Mapping[str, Interval | None], empty: str) ->
     return _plain(figure, 330)
 
 
+def two_errors(frame: pd.DataFrame, effort: int) -> go.Figure:
+    """Draw what exact search misses and what the index misses besides, against how long the index looks.
+
+    Columns ``effort``, ``exact_recall@10``, ``recall@10``, ``overlap``.
+    """
+    x: Any = frame["effort"].tolist()
+    exact, found = frame["exact_recall@10"], frame["recall@10"]
+    figure = go.Figure()
+    bands = (
+        (_("error of the encoder"), exact, [1.0] * len(x), "rgba(125,133,144,0.22)"),
+        (_("error of the index"), found, exact, "rgba(217,119,43,0.28)"),
+    )
+    for name, low, high, colour in bands:
+        figure.add_scatter(
+            x=[*x, *x[::-1]],
+            y=[*high, *list(low)[::-1]],
+            fill="toself",
+            fillcolor=colour,
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            name=name,
+        )
+    lines = (
+        (_("R@10, exact"), exact, GREY, "dash", "square"),
+        (_("R@10, index"), found, BLUE, "solid", "circle"),
+        (_("share of the exact list"), frame["overlap"], HIT, "dot", "diamond"),
+    )
+    for name, values, colour, dash, symbol in lines:
+        figure.add_scatter(
+            x=x,
+            y=values,
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "dash": dash, "width": 2.5},
+            marker={"symbol": symbol, "size": 8},
+            hovertemplate="nprobe = %{x}: %{y:.4f}",
+        )
+    figure.add_vline(x=effort, line={"color": GREY, "width": 1, "dash": "dot"})
+    figure.update_xaxes(title="nprobe", type="log", tickvals=x, ticktext=[str(one) for one in x], zeroline=False)
+    figure.update_yaxes(range=[-0.02, 1.04], zeroline=False)
+    return _plain(figure, 420, legend=True)
+
+
 def _place(rank: int) -> str:
     return _("rank {n}").format(n=rank)
 

@@ -9,7 +9,7 @@ from recall_core.spec import make_filter
 
 from . import charts, lab, leak_charts, lesson_charts, seeds
 from .lesson_steps import Shown, chart, choose, encoder_words, slide
-from .words import _
+from .words import _, number
 
 
 def pitfalls() -> Shown:
@@ -165,4 +165,23 @@ def directions() -> Shown:
 
 def index() -> Shown:
     """Step 11: what may an index be blamed for?"""
-    return Shown({})
+    frame = lab.index_trials()
+    efforts = frame["effort"].tolist()
+    label = _("Lists that the index looks into (nprobe)")
+    effort = st.select_slider(label, efforts, efforts[1], key="effort", persist_state="session")
+    title = _("R@10 by exact search and by the index: who loses what?")
+    chart("index", title, lesson_charts.two_errors(frame, effort))
+    now = frame[frame["effort"] == effort].iloc[0]
+    values = {
+        "effort": str(effort),
+        "n_gallery": number(lab.INDEX_SIZE),
+        "n_query": str(now["n_query"]),
+        "exact": report.number(now["exact_recall@10"]),
+        "approximate": report.number(now["recall@10"]),
+        "by_encoder": report.number(1 - now["exact_recall@10"]),
+        "by_index": report.number(now["exact_recall@10"] - now["recall@10"]),
+        "overlap": f"{now['overlap']:.0%}",
+        "first": str(efforts[0]),
+        "last": str(efforts[-1]),
+    }
+    return Shown(values, [lab.index_command()])
