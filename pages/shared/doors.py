@@ -120,19 +120,17 @@ def _own() -> Door:
             text += " " + _("The list at the left has {n} more.").format(n=number(len(names) - 1))
         meaning = _("Pictures in {name}").format(name=plain(name))
         return Door(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
-    text = _("Upload files below, or make a folder in `{root}` with your pictures and a table that names them:")
-    form = "my_pictures/\n  metadata.csv\n  cup1.jpg\n  cup2.jpg …"
-    table = "path,group\ncup1.jpg,cup\ncup2.jpg,cup"
-    lines = [text.format(root=_shown_root()), *_code(form), *_code(table)]
-    return Door(title, "", "\n".join(lines), [], "", "", uploads=True)
+    text = _("Your pictures with a table that names them, as here: upload them, or make a folder in `{root}`.")
+    form = "metadata.csv    path,group\ncup1.jpg        cup1.jpg,cup\ncup2.jpg        cup2.jpg,cup"
+    return Door(title, "", "\n".join([text.format(root=_shown_root()), *_code(form)]), [], "", "", uploads=True)
 
 
 def _ask_for_files() -> None:
     """Take files from the visitor, and show in place why they are refused."""
     # The form lets go of the files once they are stored; outside one they would stay in the server's memory.
-    with st.form("upload", clear_on_submit=True, border=False):
+    with st.popover(_("Upload files"), width="stretch"), st.form("upload", clear_on_submit=True, border=False):
         st.file_uploader(
-            _("Upload a zip, or a table with its vectors or pictures"),
+            _("A zip, or a table with its vectors or pictures"),
             type=[suffix.removeprefix(".") for suffix in UPLOADABLE],
             accept_multiple_files=True,
             key="files",

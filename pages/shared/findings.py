@@ -17,7 +17,7 @@ from .gallery import Panel, Place, Tile
 from .shell import Here, quiet
 from .words import _, number, plain, plural
 
-N_AT_ONCE = 2000
+N_AT_ONCE = 1000
 """Data sets of up to so many items are looked through unasked: that takes seconds."""
 
 PATIENCE_SECONDS = 0.3
@@ -37,7 +37,7 @@ def show(here: Here) -> None:
     found = _finished(cached.inspecting(here.dataset, here.spec))
     _findings(found)
     for title, table, part in (
-        (_("Twice in the data"), found.pairs, _pairs),
+        (_("Pairs that are alike"), found.pairs, _pairs),
         (_("Labels that look wrong"), found.labels, _labels),
         (_("Near to everything (hubs)"), found.hubs, _hubs),
         (_("Pictures that cannot be read"), found.unreadable, _unreadable),
@@ -63,7 +63,7 @@ def counts(found: Inspection) -> str:
         "warning": plural("{n} warning", "{n} warnings", n["warning"]),
         "note": plural("{n} note", "{n} notes", n["note"]),
     }
-    return "  ·  ".join(f"{SIGNS[severity]} {said[severity]}" for severity in reversed(SEVERITIES))
+    return " · ".join(said[severity] for severity in reversed(SEVERITIES))
 
 
 def _finished(look: Inspecting) -> Inspection:

@@ -17,7 +17,7 @@ from recall_core.tables import find_columns
 from . import cached, choices
 from .words import _, number, plain
 
-N_COLUMNS = 3
+N_ROWS, N_COLUMNS = 3, 3
 
 
 def offer(problem: str, reread: Callable[[], None]) -> None:
@@ -74,12 +74,12 @@ def ask_roles(
     examples: Mapping[str, str] | None = None,
 ) -> None:
     """Ask for the column of each role."""
-    places = st.columns(N_COLUMNS, gap="medium")
-    for i, (role, meaning) in enumerate(meanings().items()):
+    places = [place for _row in range(N_ROWS) for place in st.columns(N_COLUMNS, gap="medium")]
+    for place, (role, meaning) in zip(places, meanings().items(), strict=True):
         now = current.get(role, choices.NONE)
         options = [*([] if by_name.get(role) else [choices.NONE]), *columns]
         widget = f"{key}_{role}_{now}"
-        with places[i % N_COLUMNS]:
+        with place:
             st.selectbox(
                 f"{meaning} · `{role}`",
                 options,
