@@ -24,7 +24,7 @@ def written_words() -> set[str]:
     """Collect the messages in the source of the pages, and those of the engine that the pages show."""
     found = extract_from_dir(ROOT / "pages", keywords=KEYWORDS)
     singular = {message if isinstance(message, str) else message[0] for _file, _line, message, *_rest in found}
-    return singular | set(report.SPLIT_WORDS.values())
+    return singular.union(*(table.values() for table in (report.SPLIT_WORDS, report.LEVELS, report.NO_RELEVANT_WORDS)))
 
 
 def catalogue(language: str) -> Catalog:

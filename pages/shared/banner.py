@@ -9,6 +9,7 @@ from recall_core.dataset import Dataset
 from recall_core.evaluation import Evaluation
 
 from . import cached, gallery, tiles
+from .engine_words import told
 from .gallery import Tile
 from .shell import quiet
 from .words import _, plain, plural
@@ -28,7 +29,7 @@ def findings(dataset: Dataset, found: Sequence[Finding]) -> None:
     notes = [one for one in found if one.severity == "note"]
     for one in grave:
         show_one = st.error if one.severity == "error" else st.warning
-        show_one(plain(one.message), icon=SIGNS[one.severity])
+        show_one(plain(told(one)), icon=SIGNS[one.severity])
     with_examples = [one for one in grave if one.examples]
     if not with_examples and not notes:
         return
@@ -44,11 +45,11 @@ def findings(dataset: Dataset, found: Sequence[Finding]) -> None:
         for i, one in enumerate(with_examples):
             _examples(dataset, one, f"audit_{i}")
         for one in notes:
-            quiet(plain(one.message))
+            quiet(plain(told(one)))
 
 
 def _examples(dataset: Dataset, finding: Finding, key: str) -> None:
-    st.markdown(f"**{plain(finding.message)}**")
+    st.markdown(f"**{plain(told(finding))}**")
     shown = [tile for example in finding.examples for tile in _pictures(dataset, finding, example)][:N_TILES]
     if shown and dataset.pictures is not None:
         gallery.show(shown, key=key, columns=N_TILES)

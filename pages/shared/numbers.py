@@ -7,6 +7,7 @@ from recall_core import report
 from recall_core.evaluation import Estimate, Evaluation
 from recall_core.uncertainty import Interval
 
+from . import engine_words
 from .shell import quiet
 from .words import _, number, plain, plural
 
@@ -79,10 +80,10 @@ def _card(name: str, estimate: Estimate) -> None:
 
 
 def _help(name: str, estimate: Estimate) -> str:
-    lines = [report.LEVELS[report.base_name(name)]]
+    lines = [engine_words.level(report.base_name(name))]
     for interval in (estimate.interval, estimate.bootstrap):
         if interval is not None:
-            lines.append(f"{_ends(interval)}: {interval.level:.0%} {interval.method}; {interval.reason}")
+            lines.append(f"{_ends(interval)}: {interval.level:.0%} {engine_words.interval(interval)}")
     if estimate.score.n_tied:
         worst, _expected, best = estimate.score.bounds
         tied = _("{n} queries depend on the order of tied items: from {worst} to {best}")
@@ -128,7 +129,7 @@ def _row(view: str, name: str, estimate: Estimate) -> dict[str, object]:
         _("interval"): _ends(estimate.interval),
         _("bootstrap"): _ends(estimate.bootstrap),
         _("with ties worst – best"): f"{report.number(worst)} – {report.number(best)}" if estimate.score.n_tied else "",
-        _("counts"): report.LEVELS[report.base_name(name)],
+        _("counts"): engine_words.level(report.base_name(name)),
     }
 
 
