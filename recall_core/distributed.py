@@ -32,7 +32,7 @@ from .shards import Shards, one_file
 from .similarity import SIMILARITIES, FloatArray, Vectors, exact_pairs, prepare
 from .tiles import Sizes, one_blas_thread, part_of
 
-MEMORY = 512 * 2**20
+MEMORY = 2**30
 EXECUTORS = ("threads", "processes", "dask://HOST:PORT")
 """As ``--executor`` takes them."""
 
@@ -59,6 +59,11 @@ class Side:
     def n_dim(self) -> int:
         """Number of dimensions."""
         return int(self.source.shape[1])
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes while it is worked on: as read, as float64 where it must be, and in its prepared form."""
+        return (12 if self.source.dtype == np.float32 else 24) * max(self.n_dim, 1)
 
     def take(self, at: slice | IntArray) -> Side:
         """Keep these places of the side."""
@@ -140,12 +145,13 @@ def rank_distributed(
     if (len(query), len(gallery)) != (relevance.n_query, relevance.n_gallery):
         raise ValueError("the sides must be those that the relevance speaks of")
     top = min(top, len(gallery))
-    plan = cut(len(query), len(gallery), gallery.n_dim, memory=memory, workers=workers)
+    row_bytes = max(query.row_bytes, gallery.row_bytes)
+    plan = cut(len(query), len(gallery), row_bytes, memory=memory, workers=workers)
     indptr, position = relevance.pairs()
     owner = np.repeat(np.arange(len(query)), np.diff(indptr))
     # Neighbours in the gallery are read together.
     order = np.argsort(position, kind="stable")
-    step = max(memory // 4 // _row_bytes(gallery.n_dim), 1)
+    step = max(memory // 4 // row_bytes, 1)
     pairs = [order[start : start + step] for start in range(0, len(order), step)]
     total, done = len(pairs) + len(plan.queries) * len(plan.stretches), 0
 
@@ -178,18 +184,18 @@ def rank_distributed(
     return finish(indptr, position, own, relevance.n_gallery - relevance.junk.counts(), whole)
 
 
-def cut(n_query: int, n_gallery: int, n_dim: int, *, memory: int, workers: int) -> Plan:
+def cut(n_query: int, n_gallery: int, row_bytes: int, *, memory: int, workers: int) -> Plan:
     """How is the work cut, so that a task keeps the budget and every worker has something to do?
 
-    Half of the budget is for the stretch of the gallery, a quarter for the queries, a quarter for the products.
+    Half of the budget is for the stretch of the gallery, a quarter for the queries, a quarter for the products. Each
+    further stretch costs: its queries are prepared again, and have a top of their own. So there are as few as possible.
     """
-    row = _row_bytes(n_dim)
-    stretch = max(memory // 2 // row, 1)
-    queries = max(min(memory // 4 // row, 65_536), 1)
+    stretch = max(memory // 2 // row_bytes, 1)
+    queries = max(min(memory // 4 // row_bytes, 65_536), 1)
     block = int(min(max(memory // 4 // 50_000, 16), 1024))
     n_query_cut = -(-n_query // queries)
-    n_stretch = max(-(-n_gallery // stretch), min(-(-2 * workers // max(n_query_cut, 1)), -(-n_gallery // 2048)), 1)
-    return Plan(_evenly(n_query, n_query_cut), _evenly(n_gallery, n_stretch), block)
+    wanted = min(-(-workers // max(n_query_cut, 1)), -(-n_gallery // 2048))
+    return Plan(_evenly(n_query, n_query_cut), _evenly(n_gallery, max(-(-n_gallery // stretch), wanted, 1)), block)
 
 
 def own_of(query: Side, gallery: Side, similarity: str) -> FloatArray:
@@ -359,11 +365,6 @@ def _joined(parts: Sequence[Part], n_pair: int, n_query: int, top: int) -> Part:
     """Parts of queries that follow each other, as one."""
     parts = parts or [Part.empty(n_pair, n_query, top)]
     return Part(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in Part.__dataclass_fields__})
-
-
-def _row_bytes(n_dim: int) -> int:
-    """Bytes of a row as read (8 at most a number), of its two parts (8), and of its side of the float32 product (4)."""
-    return 20 * max(n_dim, 1)
 
 
 def _evenly(n: int, parts: int) -> list[slice]:
