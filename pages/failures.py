@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import banner, choices, copying, disturb, failure_list, gallery, shell
+from pages.shared import banner, choices, copying, corrections, disturb, failure_list, gallery, shell, triaging
 from pages.shared.cached import ROOT
 from pages.shared.words import _
 
@@ -12,12 +12,14 @@ shell.header(_("Failures"), _("Which queries miss, and why?"), here, evaluation)
 banner.show(evaluation)
 
 chosen = failure_list.chosen(evaluation)
+triaging.apply(evaluation, gallery.event("failures"))  # a run that was cut short may have left some
 everything = failure_list.find(evaluation, here.k, failure_list.EVERYTHING)
 found = failure_list.find(evaluation, here.k, chosen)
 
 
 def follow() -> None:
     """Turn the page, or open the query whose tile was picked."""
+    triaging.apply(evaluation, gallery.event("failures"))
     place = failure_list.place(chosen, len(found), gallery.event("failures"))
     if place.picked:
         shell.go("query", **failure_list.address(found, place.picked, chosen))
@@ -45,8 +47,10 @@ else:
         heading=_("In each tile: the query, its best wrong answer, its best right answer with its rank"),
         empty=_("No failure is like that. Take a filter away."),
         pick=True,
+        triage=triaging.board(evaluation, found, (place.page - 1) * failure_list.PAGE_SIZE + 1),
         on_event=follow,
     )
+corrections.folded(here)
 copying.buttons(
     {**here.query, **failure_list.link(chosen)},
     failure_list.command(choices.to_command(here.spec, ROOT), here.k, chosen),

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import banner, gallery, shell, tiles, walk, why
+from pages.shared import banner, gallery, shell, tiles, triaging, walk, why
 from pages.shared.words import _
 
 here = shell.enter()
@@ -18,9 +18,12 @@ direction, query = evaluation.direction(steps.direction), steps.query
 def follow() -> None:
     """Go to the query that the browser reports."""
     event = gallery.event(steps.key)
-    steps.go(gallery.apply_event(gallery.Place(steps.at), event, n_query=len(steps), n_tile=0).query)
+    triaging.apply(evaluation, event)
+    to = gallery.apply_event(gallery.Place(steps.at), event, n_query=len(steps), n_tile=0).query
+    steps.go(triaging.place_of(evaluation, steps.queries, event, to))
 
 
+triaging.apply(evaluation, gallery.event(steps.key))  # a run that was cut short may have left some
 why.folded(evaluation, direction, query, here.k)
 n_ranked = tiles.n_ranked(direction, query)
 place = gallery.current(steps.at, gallery.event(steps.key), n_query=len(steps), n_tile=n_ranked)
@@ -40,6 +43,7 @@ gallery.show(
     position=steps.position,
     empty=_("Nothing was retrieved for this query."),
     pick=True,
+    triage=triaging.board(evaluation, steps.queries, steps.at, one=(direction.name, query), first=first),
     on_event=follow,
 )
 tiles.prefetch(evaluation, steps.neighbours())

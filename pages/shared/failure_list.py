@@ -8,23 +8,27 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pandas as pd
 import streamlit as st
 
-from recall_core import failures, protocol, report
+from recall_core import failures, protocol, report, triage
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.failures import REASONS, SORTS
 from recall_core.spec import Filter, read_filter, write_filter
 
-from . import cached, choices, gallery, tiles
+from . import cached, choices, gallery, tiles, triaging
 from .gallery import Place, Tile
 from .shell import quiet
 from .words import _, number, plain
 
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
+
+UNTAGGED = "!"
+"""How the URL spells, among the tags, that none was given; in the name of a tag it would be escaped."""
 
 NAME = "failure"
 """Name in the URL of Query for the failure that is shown, ``DIRECTION:NUMBER``; with it, Query steps through them."""
@@ -38,6 +42,7 @@ class Chosen:
     reasons: tuple[str, ...] = ()
     sort: str = SORTS[0]
     page: int = 1
+    tags: tuple[str, ...] = ()
 
 
 EVERYTHING = Chosen()
@@ -55,6 +60,7 @@ def chosen(evaluation: Evaluation) -> Chosen:
         reasons,
         sort if sort in SORTS else SORTS[0],
         int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 7 else 1,
+        tuple(dict.fromkeys(filter(None, map(_read_tag, asked.get("tag", "").split(","))))),
     )
 
 
@@ -65,6 +71,7 @@ def link(chosen: Chosen) -> dict[str, str]:
         "reason": ",".join(chosen.reasons),
         "sort": chosen.sort if chosen.sort != SORTS[0] else "",
         "page": str(chosen.page) if chosen.page > 1 else "",
+        "tag": ",".join(map(_spell_tag, chosen.tags)),
     }
     return {name: value for name, value in spelled.items() if value}
 
@@ -82,10 +89,13 @@ def command(evaluate: str, k: int, chosen: Chosen) -> str:
     return shlex.join([*words, *(["--sort", chosen.sort] if chosen.sort != SORTS[0] else [])])
 
 
-def find(evaluation: Evaluation, k: int, chosen: Chosen) -> pd.DataFrame:
-    """List the failures that are meant; none where no row of the table meets all conditions of the slice."""
+def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] | None = None) -> pd.DataFrame:
+    """List the failures that are meant; none where no row of the table meets all conditions of the slice.
+
+    ``shown``, a direction and a query, stays in the list although its tags no longer are those that are asked for.
+    """
     try:
-        return failures.failures(
+        found = failures.failures(
             evaluation,
             k,
             where=chosen.slice,
@@ -95,6 +105,7 @@ def find(evaluation: Evaluation, k: int, chosen: Chosen) -> pd.DataFrame:
         )
     except DataError:  # each condition by itself was met, or ``chosen`` had not taken it
         return failures.failures(evaluation, k).iloc[:0]
+    return triaging.keep(evaluation, found, chosen.tags, shown) if chosen.tags else found
 
 
 def place(chosen: Chosen, n_found: int, event: object) -> Place:
@@ -130,13 +141,14 @@ def asked_for(evaluation: Evaluation) -> tuple[str, int] | None:
 def filters_in_words(chosen: Chosen) -> list[str]:
     """Say the filters in words, one each."""
     reasons = [" / ".join(map(reason_words, chosen.reasons))] if chosen.reasons else []
-    return [*reasons, *(plain(f"{column}: {', '.join(values)}") for column, values in chosen.slice)]
+    tags = [" / ".join(plain(tag_words(tag)) for tag in chosen.tags)] if chosen.tags else []
+    return [*reasons, *(plain(f"{column}: {', '.join(values)}") for column, values in chosen.slice), *tags]
 
 
 def leave(direction: str, query: int) -> None:
     """Step through all queries from here on, starting with this one; for callbacks."""
     st.session_state.update(direction=direction, q=query + 1)
-    _write(dict.fromkeys((NAME, "slice", "reason", "sort", "page"), ""))
+    _write(dict.fromkeys((NAME, "slice", "reason", "sort", "page", "tag"), ""))
 
 
 def tiles_of(evaluation: Evaluation, found: pd.DataFrame, page: int) -> list[Tile]:
@@ -157,7 +169,8 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
         offered.append("near_duplicate")
     _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
     columns = choices.label_columns(evaluation.dataset)
-    which, values, order = st.columns([2, 4, 3], vertical_alignment="bottom")
+    tagged = _tags_in_use(evaluation, chosen)
+    which, values, order, *more = st.columns([2, 4, 3, 3] if tagged else [2, 4, 3], vertical_alignment="bottom")
     if columns:
         with which:
             first = chosen.slice[0][0] if chosen.slice else evaluation.dataset.columns.get("group", "")
@@ -170,6 +183,9 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
             _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
     with order:
         _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
+    if tagged:
+        with more[0]:
+            _synced("multiselect", "tag", _("Tags"), tagged, list(chosen.tags), _choose_tags, tag_words, placeholder=_("any tag or none"))  # fmt: skip  # noqa: E501
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
@@ -177,12 +193,14 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
     n_query = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"].denominator
     n, m = number(len(found)), number(len(everything))
     missed = _("{m} of {all} queries miss at k = {k}").format(m=m, all=number(int(n_query)), k=k)
-    filtered = bool(chosen.slice or chosen.reasons)
+    filtered = bool(chosen.slice or chosen.reasons or chosen.tags)
     shown = _("{n} of these {m}").format(n=n, m=m)
     st.markdown(f"**{shown}** · {missed}" if filtered else f"**{missed}**")
     if filtered:
         quiet(" · ".join(filters_in_words(chosen)))
-        st.button(_("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": ""},))
+        st.button(
+            _("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": "", "tag": ""},)
+        )
 
 
 def download(evaluation: Evaluation, found: pd.DataFrame) -> None:
@@ -211,6 +229,11 @@ def reason_words(reason: str) -> str:
         "close": _("just behind"),
         "deep": _("deep"),
     }[reason]
+
+
+def tag_words(tag: str) -> str:
+    """Say a tag; it has its own name already, but for "none"."""
+    return _("no tag") if tag == UNTAGGED else tag
 
 
 def sort_words(sort: str) -> str:
@@ -275,6 +298,25 @@ def _choose_values(taken: Mapping[str, tuple[str, ...]]) -> None:
     """Filter by the values of the column that is asked for; what other columns are filtered by stays."""
     all_of_them = {**taken, st.session_state["slice_column"]: tuple(st.session_state["slice_values_shown"])}
     _write({"slice": write_filter(tuple((name, values) for name, values in all_of_them.items() if values)), "page": ""})
+
+
+def _choose_tags() -> None:
+    _write({"tag": ",".join(map(_spell_tag, st.session_state["tag_shown"])), "page": ""})
+
+
+def _spell_tag(tag: str) -> str:
+    return tag if tag == UNTAGGED else quote(tag, safe=" ")
+
+
+def _read_tag(spelled: str) -> str:
+    read = unquote(spelled)
+    return spelled if spelled == UNTAGGED else "" if read == UNTAGGED else read
+
+
+def _tags_in_use(evaluation: Evaluation, chosen: Chosen) -> list[str]:
+    """Tags that somebody gave, and "none" where there are any."""
+    used = {tag for tags in triage.tags_of(triaging.marks(evaluation.dataset)).values() for tag in tags}
+    return list(dict.fromkeys([*sorted(used), *([UNTAGGED] if used else []), *chosen.tags]))
 
 
 def _choose_sort() -> None:

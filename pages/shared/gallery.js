@@ -25,7 +25,7 @@ const createTile = (name) => {
   image.alt = "";
   image.decoding = "sync";
   for (const part of ["badge", "mark"]) make("span", part, frame).ariaHidden = "true";
-  for (const part of ["title", "note", "beside"]) make("span", part, tile);
+  for (const part of ["title", "note", "beside", "marks"]) make("span", part, tile);
   return tile;
 };
 
@@ -84,6 +84,7 @@ const build = (root) => {
   const previous = createButton("‹", stepper);
   const where = make("span", "where", stepper);
   const next = createButton("›", stepper);
+  const triage = buildTriage(main);
   const grid = make("div", "grid", main);
   grid.setAttribute("role", "group");
   const empty = make("p", "empty", main);
@@ -91,7 +92,7 @@ const build = (root) => {
   const previousPage = createButton("‹", pager);
   const page = make("span", "where", pager);
   const nextPage = createButton("›", pager);
-  return { layout, side, head, heading, stepper, previous, where, next, grid, empty, pager, previousPage, page, nextPage };
+  return { layout, side, head, heading, stepper, previous, where, next, grid, empty, pager, previousPage, page, nextPage, triage };
 };
 
 const typing = (event) => {
@@ -108,7 +109,7 @@ const rowLength = (tiles) => {
 export default function (component) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".gallery");
-  const view = (root.view ??= { parts: build(root), number: data.place?.number ?? 0, place: null });
+  const view = (root.view ??= { parts: build(root), number: data.place?.number ?? 0, place: null, at: 0, actions: [] });
   const { parts } = view;
 
   const fill = (text, i, n) => text.replace("{i}", i).replace("{n}", n);
@@ -127,12 +128,100 @@ export default function (component) {
     view.number += 1;
     view.place = { ...(view.place ?? {}), ...change, number: view.number };
     showPlace();
-    setStateValue("event", view.place);
+    setStateValue("event", { ...view.place, ...(view.triage ? { list: view.triage.list, actions: view.actions } : {}) });
+  };
+
+  // Which place of the list do the keys speak of: the query that is stepped to, or the tile that has the focus?
+  const target = () => (data.n_query ? view.place.query : Math.max(view.at, data.first));
+
+  const act = (action) => {
+    const before = view.actions.at(-1)?.number ?? view.triage.done;
+    view.actions.push({ ...action, number: Math.max(before + 1, Date.now()) });
+    report({});
+    showMarks();
+  };
+
+  const speak = (text) => setText(parts.triage.said, text);
+
+  const toggleTag = (i) => {
+    const item = itemAt(view, target());
+    if (item === undefined) speak(view.triage.words.wait);
+    else if (i < view.triage.tags.length) act({ do: "tag", item, tag: i, on: !tagsOf(view, item).has(view.triage.tags[i]) });
+  };
+
+  const write = () => {
+    const item = itemAt(view, target());
+    if (item === undefined) return speak(view.triage.words.wait);
+    view.writing = { item, back: root.getRootNode().activeElement };
+    parts.triage.text.value = noteOf(view, item);
+    parts.triage.form.hidden = false;
+    parts.triage.written.hidden = true;
+    parts.triage.text.focus();
+  };
+
+  const stopWriting = (keep) => {
+    const { item, back } = view.writing;
+    parts.triage.form.hidden = true;
+    if (keep) act({ do: "note", item, text: parts.triage.text.value.trim() });
+    else showMarks();
+    back?.focus();
+  };
+
+  // What is judged is what is on the screen, even where the visitor has stepped on already.
+  const judge = () => {
+    const tiles = [...parts.grid.children];
+    const focused = tiles.findIndex((tile) => tile.matches(":focus"));
+    const place = focused >= 0 ? view.first + focused : view.place.picked;
+    const item = view.triage.shown;
+    const tile = tiles[place - view.first];
+    if (!tile) return speak(view.triage.words.focus);
+    const judged = judgementOf(view, item, place);
+    act({ do: "judge", item, place, relevant: judged === null ? !tile.classList.contains("right") : null });
+  };
+
+  const showMarks = () => {
+    // A mark for tests: how many key presses the server has not carried out yet.
+    root.dataset.pending = String(view.actions.length);
+    showTriage(view, parts.triage, view.triage ? itemAt(view, target()) : undefined);
+    [...parts.grid.children].forEach((tile, i) => {
+      let text = "";
+      if (view.triage && !data.n_query) {
+        const item = itemAt(view, view.first + i);
+        if (item !== undefined) text = [...tagsOf(view, item), noteOf(view, item) && `✎ ${noteOf(view, item)}`].filter(Boolean).join(" · ");
+        tile.classList.toggle("current", view.first + i === target());
+      } else if (view.triage) {
+        const judged = judgementOf(view, view.triage.shown, view.first + i);
+        text = judged === null ? "" : view.triage.words[judged ? "right" : "wrong"];
+      }
+      setText(tile.querySelector(":scope > .marks"), text);
+    });
+  };
+
+  // J and K among the tiles: the place in the whole list, so that a press while the page turns is not lost.
+  const walk = (distance) => {
+    view.at = Math.max(1, Math.min(data.n_tile, target() + distance));
+    const page = Math.ceil(view.at / data.page_size);
+    if (page !== (view.place?.page ?? 1)) report({ page });
+    else focusTile(view.at - view.first).focus();
+    showMarks();
+  };
+
+  const onTriageKey = (key) => {
+    if (!view.triage || parts.triage.sheet.open) return false;
+    if (/^[1-9]$/.test(key)) toggleTag(Number(key) - 1);
+    else if (key === "n") write();
+    else if (key === "u") act({ do: "undo" });
+    else if (key === "t" && data.n_query) judge();
+    else if (key === "?") parts.triage.sheet.showModal();
+    else return false;
+    return true;
   };
 
   const step = (distance) => {
     const query = Math.max(1, Math.min(data.n_query, view.place.query + distance));
-    if (query !== view.place.query) report({ query, page: 1, picked: 0 });
+    if (query === view.place.query) return;
+    report({ query, page: 1, picked: 0, item: view.triage ? (itemAt(view, query) ?? null) : null });
+    showMarks();
   };
 
   const turn = (distance) => {
@@ -141,14 +230,14 @@ export default function (component) {
   };
 
   const pick = (i) => {
-    const picked = data.first + i;
+    const picked = view.first + i;
     report({ picked: view.place?.picked === picked ? 0 : picked });
     markPicked();
   };
 
   const markPicked = () => {
     [...parts.grid.children].forEach((tile, i) => {
-      const on = view.place?.picked === data.first + i;
+      const on = view.place?.picked === view.first + i;
       tile.classList.toggle("picked", on);
       if (data.active && data.place) tile.ariaPressed = String(on);
     });
@@ -176,15 +265,20 @@ export default function (component) {
 
   const onKey = (event) => {
     if (!data.place || typing(event) || event.altKey || event.ctrlKey || event.metaKey) return;
-    const distance = { j: 1, k: -1 }[event.key.toLowerCase()];
-    if (!distance) return;
+    const key = event.key.toLowerCase();
+    const distance = { j: 1, k: -1 }[key];
+    if (distance && data.n_query) step(distance);
+    else if (distance && view.triage) walk(distance);
+    else if (!onTriageKey(key)) return;
     event.preventDefault();
-    step(distance);
   };
 
   const stale = data.place && data.place.number < view.number;
   if (!stale) {
     if (data.place) view.place = data.place;
+    view.triage = data.triage;
+    view.first = data.first;
+    view.actions = data.triage ? view.actions.filter((action) => action.number > data.triage.done) : [];
     parts.layout.className = `layout ${data.panels.length ? "sided" : ""}`;
     parts.side.hidden = !data.panels.length;
     fitChildren(parts.side, data.panels.length, createPanel).forEach((panel, i) => fillPanel(panel, data.panels[i]));
@@ -207,8 +301,15 @@ export default function (component) {
     parts.empty.hidden = data.tiles.length > 0 || !data.empty;
     parts.pager.hidden = data.n_page < 2;
     if (data.active && tiles.length) focusTile(Math.max(0, tiles.findIndex((tile) => tile.tabIndex === 0 && tile.matches(":focus"))));
+    if (data.triage && !data.n_query && view.at && tiles.length) {
+      const i = view.at - data.first;
+      if (i < 0 || i >= tiles.length) view.at = 0;
+      else if (view.turned !== data.first) focusTile(i).focus();
+    }
+    view.turned = data.first;
     markPicked();
     showPlace();
+    showMarks();
     // A mark for tests and measurements: which query is on the screen.
     root.dataset.query = data.place ? String(data.place.query) : "";
   }
@@ -222,6 +323,29 @@ export default function (component) {
     if (tile) pick([...parts.grid.children].indexOf(tile));
   };
   parts.grid.onkeydown = onGridKey;
+  parts.grid.onfocusin = (event) => {
+    const i = [...parts.grid.children].indexOf(event.target.closest(".tile"));
+    if (i >= 0) view.at = view.first + i;
+    if (view.triage && !data.n_query) showMarks();
+  };
+  const { triage } = parts;
+  triage.tags.onclick = (event) => {
+    const chip = event.target.closest(".chip");
+    if (chip) toggleTag([...triage.tags.children].indexOf(chip));
+  };
+  triage.note.onclick = write;
+  triage.undo.onclick = () => act({ do: "undo" });
+  triage.keys.onclick = () => triage.sheet.showModal();
+  triage.close.onclick = () => triage.sheet.close();
+  triage.save.onclick = () => stopWriting(true);
+  triage.cancel.onclick = () => stopWriting(false);
+  triage.text.onkeydown = (event) => {
+    if (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+      stopWriting(event.key === "Enter");
+    }
+  };
   if (view.onKey) document.removeEventListener("keydown", view.onKey);
   view.onKey = onKey;
   document.addEventListener("keydown", onKey);

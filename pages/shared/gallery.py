@@ -24,7 +24,7 @@ _component = st.components.v2.component(
     "recall_gallery",
     html="<div class='gallery'></div>",
     css=(HERE / "gallery.css").read_text(encoding="utf-8"),
-    js=(HERE / "gallery.js").read_text(encoding="utf-8"),
+    js="".join((HERE / name).read_text(encoding="utf-8") for name in ("triage.js", "gallery.js")),
 )
 
 
@@ -121,6 +121,7 @@ def show(
     empty: str = "",
     pick: bool = False,
     paired: bool = False,
+    triage: Mapping[str, Any] | None = None,
     on_event: Callable[[], None] | None = None,
 ) -> None:
     """Show tiles, and beside them the panels.
@@ -147,6 +148,8 @@ def show(
         Tiles are buttons.
     paired : bool
         Every two tiles belong together and stand closer; ``columns`` is even then.
+    triage : mapping, optional
+        From ``triaging.board``: keys tag, note and judge.
     on_event : callable, optional
         Called when the visitor steps, turns a page or picks a tile; then read ``event(key)``.
     """
@@ -165,6 +168,9 @@ def show(
             "empty": empty,
             "active": pick,
             "paired": paired,
+            "n_tile": whole,
+            "page_size": page_size,
+            "triage": triage,
             "words": _words() | ({"position": position} if position else {}),
         },
         on_event_change=on_event or nothing,

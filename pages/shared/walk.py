@@ -71,7 +71,7 @@ def choose(evaluation: Evaluation, k: int) -> Walk:
         shell.quiet(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(len(direction.split.query))))  # fmt: skip  # noqa: E501
         return Walk(direction.name, query - 1, table[table["direction"] == direction.name], query)
     chosen = failure_list.chosen(evaluation)
-    found = failure_list.find(evaluation, k, chosen)
+    found = failure_list.find(evaluation, k, chosen, asked)
     walk = Walk(*asked, found, failures.position(found, *asked), chosen)
     _lead_back(walk, chosen, k)
     st.button(_("Step through all queries"), key="all", type="tertiary", on_click=failure_list.leave, args=asked)

@@ -1,0 +1,198 @@
+"""Journeys through the failures with the keyboard alone: tags, notes, judgements, and what they do to the score."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recall_core import evaluate, load, triage
+from recall_core.failures import failures
+from tests.browser import Server, open_page, serve, settle, showing, visit
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
+pytestmark = pytest.mark.browser
+
+expect = playwright.expect
+Page = playwright.Page
+FIRST = "/query?data=photo_patches&failure=view1-%3Eview0:60&reason=deep"
+
+
+def chip(page: Page, name: str) -> object:
+    return page.locator(".triage .tagset .chip", has_text=name)
+
+
+def pressed(page: Page, name: str, on: bool = True) -> None:
+    expect(chip(page, name)).to_have_attribute("aria-pressed", "true" if on else "false")
+
+
+def begin(page: Page, app: Server, address: str = FIRST) -> None:
+    open_page(page, app, address)
+    expect(page.locator(".triage")).to_be_visible()
+    settle(page)
+
+
+def kept(page: Page) -> None:
+    """Wait until the server has carried out every key press."""
+    page.locator(".gallery[data-pending='0']").wait_for()
+    settle(page)
+
+
+def marks_of(app_state: Path) -> list[tuple[str, str]]:
+    found = triage.marks("photo_patches", folder=app_state)
+    return list(zip(found["item"], found["name"] + found["value"], strict=True))
+
+
+def test_a_tag_is_one_key_and_outlives_a_reload_and_a_restart(tmp_path: Path, page: Page) -> None:
+    for visited in range(2):
+        with_server = serve(tmp_path)
+        app = next(with_server)
+        begin(page, app)
+        if not visited:
+            page.keyboard.press("3")
+            pressed(page, "label problem")
+            kept(page)
+            page.reload()
+            settle(page)
+        pressed(page, "label problem")
+        pressed(page, "wrong answer", on=False)
+        page.goto("about:blank")
+        with_server.close()
+
+
+def test_twenty_fast_keys_tag_each_its_own_query(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    begin(page, app)
+    for _press in range(20):
+        page.keyboard.press("2", delay=0)
+        page.keyboard.press("j", delay=0)
+    showing(page, 21)
+    kept(page)
+    wanted = [str(name) for name in failures(evaluate(load("photo_patches")), 1, reasons=("deep",))["id"]][:20]
+    assert marks_of(tmp_path / "state") == [(name, "near-duplicate1") for name in wanted]
+    with_server.close()
+
+
+def test_undo_takes_back_and_says_what(app: Server, page: Page) -> None:
+    begin(page, app, "/query?data=photo_patches&q=9")
+    page.keyboard.press("1")
+    page.keyboard.press("4")
+    pressed(page, "ambiguous")
+    page.keyboard.press("u")
+    pressed(page, "ambiguous", on=False)
+    expect(page.locator(".said")).to_contain_text("Taken back: ambiguous")
+    page.keyboard.press("u")
+    pressed(page, "wrong answer", on=False)
+    page.keyboard.press("u")
+    expect(page.locator(".said")).to_have_text("There is nothing to take back.")
+
+
+def test_a_note_is_written_and_kept_without_the_mouse(app: Server, page: Page) -> None:
+    begin(page, app, "/query?data=photo_patches&q=11")
+    page.keyboard.press("n")
+    page.keyboard.type("juj, 2 jobb!")
+    page.keyboard.press("Enter")
+    expect(page.locator(".written")).to_have_text("juj, 2 jobb!")
+    kept(page)
+    showing(page, 11)
+    page.reload()
+    settle(page)
+    expect(page.locator(".written")).to_have_text("juj, 2 jobb!")
+    page.keyboard.press("n")
+    page.keyboard.type(" and more")
+    page.keyboard.press("Escape")
+    expect(page.locator(".written")).to_have_text("juj, 2 jobb!")
+
+
+def test_the_sheet_of_keys_opens_and_closes(app: Server, page: Page) -> None:
+    begin(page, app, "/query?data=photo_patches&q=12")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.sheet")).to_contain_text("take the last change back")
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.sheet")).to_be_hidden()
+    pressed(page, "wrong answer", on=False)
+
+
+def test_another_browser_sees_the_tag_but_takes_back_only_its_own(
+    app: Server, page: Page, profiles: dict[str, object]
+) -> None:
+    begin(page, app, "/query?data=photo_patches&q=14")
+    page.keyboard.press("5")
+    kept(page)
+    for other in visit(profiles["dark"]):  # type: ignore[arg-type]
+        begin(other, app, "/query?data=photo_patches&q=14")
+        pressed(other, "missing in gallery")
+        other.keyboard.press("u")
+        expect(other.locator(".said")).to_have_text("There is nothing to take back.")
+        pressed(other, "missing in gallery")
+
+
+def test_tiles_are_tagged_and_the_tag_filters_the_list(app: Server, page: Page) -> None:
+    open_page(page, app, "/failures?data=photo_patches&sort=ap")
+    tiles = page.locator(".gallery .grid button.tile")
+    expect(tiles).to_have_count(24)
+    settle(page)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("6")
+    expect(tiles.nth(2).locator(":scope > .marks")).to_have_text("hard view")
+    expect(tiles.nth(2)).to_be_focused()
+    wanted = tiles.nth(2).locator(":scope > .title").inner_text()
+    kept(page)
+    field = page.get_by_role("combobox", name="Tags")
+    field.click()
+    page.get_by_role("option", name="hard view").click()
+    expect(page.get_by_text("1 of these 152")).to_be_visible()
+    assert "tag=hard" in page.url
+    expect(tiles).to_have_count(1)
+    expect(tiles.first.locator(":scope > .title")).to_have_text(wanted)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Show all").click()
+    expect(tiles).to_have_count(24)
+
+
+def test_j_turns_the_page_of_tiles(app: Server, page: Page) -> None:
+    open_page(page, app, "/failures?data=photo_patches&sort=margin")
+    tiles = page.locator(".gallery .grid button.tile")
+    expect(tiles).to_have_count(24)
+    settle(page)
+    for _press in range(25):
+        page.keyboard.press("j", delay=0)
+    expect(page.locator(".pager .where")).to_have_text(re.compile("Page 2 of"))
+    settle(page)
+    expect(tiles.nth(1)).to_be_focused()
+
+
+def test_a_judged_pair_changes_the_score_before_and_after(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    begin(page, app)
+    page.locator(".gallery .grid button.tile").first.focus()
+    page.keyboard.press("t")
+    expect(page.locator(".gallery .grid .tile > .marks").first).to_have_text("in truth right")
+    kept(page)
+    found = triage.marks("photo_patches", folder=tmp_path / "state")
+    assert list(found["kind"]) == ["relevant"]
+    page.get_by_role("link", name="Back to the failures").click()
+    settle(page)
+    page.get_by_text("Tags and corrections · 0 tags and notes · 1 judged pair").click()
+    page.get_by_role("button", name="Re-evaluate with my corrections").click()
+    expect(page.get_by_text("no test is made between the two")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Judged pairs as a patch of the judgements").click()
+    assert Path(download.value.path()).read_text("utf-8") == triage.to_patch(found)
+    with_server.close()
+
+
+def test_the_list_of_tags_is_edited(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    open_page(page, app, "/failures?data=photo_patches")
+    page.get_by_text(re.compile("^Tags and corrections")).click()
+    field = page.get_by_role("textbox", name=re.compile("Tags, one a line"))
+    field.fill("mine\nyours")
+    field.press("Control+Enter")
+    expect(chip(page, "yours")).to_be_visible()
+    expect(page.locator(".triage .tagset .chip")).to_have_count(2)
+    with_server.close()
