@@ -18,7 +18,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         list(sources),
         default="typed",
         required=True,
-        format_func=lambda name: sources[name].format(name=here.name),
+        format_func=lambda name: sources[name].format(name=plain(here.name)),
         key="ranking_of",
         persist_state="session",
     )

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import banner, charts, choices, copying, engine_words, gallery, numbers, shell, tiles
 from pages.shared.cached import ROOT
-from pages.shared.words import _
+from pages.shared.words import _, plain
 
 N_WORST = 9
 
@@ -62,5 +62,6 @@ for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), 
 with st.expander(_("All numbers")):
     numbers.table(evaluation)
 st.subheader(_("How these numbers were made"), anchor=False)
-st.markdown(engine_words.describe(evaluation.spec.replace(data=here.name)))
+how = engine_words.describe(evaluation.spec.replace(data=here.name))
+st.markdown(plain(how.replace(str(here.folder), here.name)))
 copying.buttons(here.query, choices.to_command(here.spec, ROOT))

@@ -56,7 +56,8 @@ def _is_offered(folder: Path, root: Path) -> bool:
 
 def own_data_sets() -> list[str]:
     """Names of the data sets that the visitor brought: neither built in nor the lab's."""
-    return [name for name in data_sets() if name not in SAMPLES and not name.startswith(LAB)]
+    uploaded = own.sets()
+    return [name for name in data_sets() if name in uploaded or not (name in SAMPLES or name.startswith(LAB))]
 
 
 def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:
@@ -102,7 +103,7 @@ def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
 
 def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
     """Give one picture as a ``data:`` address; empty where there is no picture, or it cannot be read."""
-    return "" if data.pictures is None else _thumbnails(_pictures_key(data), data.pictures)(row, size)
+    return "" if data.pictures is None else _thumbnails(pictures_key(data), data.pictures)(row, size)
 
 
 def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
@@ -140,7 +141,7 @@ def _maker(pictures: Pictures) -> Callable[[int, int], str]:
 
 def alike(evaluation: Evaluation) -> failures.Alike | None:
     """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
-    return _alike(f"{_pictures_key(evaluation.dataset)} {evaluation.spec.embeddings}", evaluation)
+    return _alike(f"{pictures_key(evaluation.dataset)} {evaluation.spec.embeddings}", evaluation)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -151,7 +152,7 @@ def _alike(key: str, _evaluation: Evaluation) -> failures.Alike | None:
 def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
     """Make thumbnails, (row, size) each, in the background."""
     if data.pictures is not None:
-        make = _thumbnails(_pictures_key(data), data.pictures)
+        make = _thumbnails(pictures_key(data), data.pictures)
         threading.Thread(target=lambda: [make(row, size) for row, size in wanted], daemon=True).start()
 
 
@@ -185,7 +186,7 @@ class Inspecting:
 
 def inspecting(data: Dataset, spec: Spec) -> Inspecting:
     """Begin to look for what is suspicious, or take the look that anybody began before."""
-    key = f"{_pictures_key(data)} {spec.key()}"
+    key = f"{pictures_key(data)} {spec.key()}"
     found = _inspecting(key, data, spec)
     if found.failure is not None:
         _inspecting.clear(key, data, spec)  # another time it may go well
@@ -197,7 +198,7 @@ def _inspecting(key: str, _data: Dataset, _spec: Spec) -> Inspecting:
     return Inspecting(_data, _spec)
 
 
-def _pictures_key(data: Dataset) -> str:
+def pictures_key(data: Dataset) -> str:
     """Tell data sets apart, and equal ones by where their pictures lie: those of an upload go with its visitor."""
     if data.pictures is None or not isinstance(data.pictures.source, list | tuple):
         return data.fingerprint

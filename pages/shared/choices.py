@@ -16,7 +16,7 @@ from recall_core.spec import DEFAULT_KS, POLICIES, Filter, Spec, read_filter, wr
 from recall_core.tables import COLUMN_NAMES
 
 from . import own
-from .words import _, number
+from .words import _, number, plain
 
 ALL_ROWS = "*"
 """How the sidebar and the URL spell the empty filter: an empty value would mean "nothing chosen"."""
@@ -201,7 +201,7 @@ def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:
         found.append(Harder(_("Disturb the pictures that ask"), {"query_images": options["query_images"][1]}))
     if label and spec.relevant not in (label, None) and spec.relevant in options["junk_same"]:
         own = {"relevant": label, "junk_same": spec.relevant}
-        found.append(Harder(_("Ask for the same {column}, not the same {group}").format(column=label, group=spec.relevant), own))  # fmt: skip  # noqa: E501
+        found.append(Harder(_("Ask for the same {column}, not the same {group}").format(column=plain(label), group=plain(spec.relevant)), own))  # fmt: skip  # noqa: E501
     if "mean" in options["encoder"] and spec.encoder != "mean":
         found.append(Harder(_("See only how bright a picture is"), {"encoder": "mean"}))
     return found

@@ -7,7 +7,7 @@ from recall_core.evaluation import Evaluation
 
 from . import cached, choices, shell
 from .shell import Here
-from .words import _, number
+from .words import _, number, plain
 
 
 def harder(here: Here, evaluation: Evaluation) -> None:
@@ -30,7 +30,7 @@ def harder(here: Here, evaluation: Evaluation) -> None:
             st.button(question.label, key=f"harder_{i}", on_click=shell.change, args=(question.changes,))
         for name in cached.data_sets():
             if name != here.name:
-                label = _("Open {name}").format(name=name)
+                label = _("Open {name}").format(name=plain(name))
                 st.button(label, key=f"other_{name}", on_click=shell.choose, args=(name,))
 
 

@@ -13,6 +13,7 @@ from recall_core.inspection import Inspection
 from . import cached, choices, gallery, tiles
 from .banner import SIGNS
 from .cached import Inspecting
+from .engine_words import told
 from .gallery import Panel, Place, Tile
 from .shell import Here, quiet
 from .words import _, number, plain, plural
@@ -99,8 +100,8 @@ def _findings(found: Inspection) -> None:
     for severity, show_one in (("error", st.error), ("warning", st.warning)):
         for one in found.findings:
             if one.severity == severity:
-                show_one(plain(one.message), icon=SIGNS[severity])
-    notes = [plain(one.message) for one in found.findings if one.severity == "note"]
+                show_one(plain(told(one)), icon=SIGNS[severity])
+    notes = [plain(told(one)) for one in found.findings if one.severity == "note"]
     if notes:
         quiet("\n".join(notes))
 

@@ -22,7 +22,7 @@ from recall_core.training import Material, TrainingRun
 from . import cached, choices, seeds
 from .seeds import Seeds
 from .shell import Here
-from .words import _
+from .words import _, plain
 
 PARTS = leakage.PARTS
 LAB, CHOSEN = "lab", "chosen"
@@ -90,7 +90,7 @@ def choose(here: Here) -> Chosen:
     """Ask for the toggle, the part and the data, and make ready what they mean."""
     parts = dict(zip(PARTS, (_("Query and gallery"), _("The same picture twice"), _("Training")), strict=True))
     sides = {"random": _("random"), "grouped": _("grouped")}
-    own = {LAB: _("the lab"), CHOSEN: here.name}
+    own = {LAB: _("the lab"), CHOSEN: plain(here.name)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         first = st.container(width="content")
         part = _one_of("part", _("What may leak"), parts)
@@ -157,7 +157,8 @@ def _own(here: Here) -> tuple[str, Dataset, Dataset, Spec, dict[str, str]]:
         }
     link = {f"{role}_column": name for role, name in asked.items()}
     new = {role: name for role, name in asked.items() if name not in (choices.NONE, here.dataset.columns.get(role))}
-    dataset = here.dataset if not new else _with_columns(f"{here.dataset.fingerprint} {new}", here.dataset, new)
+    key = f"{cached.pictures_key(here.dataset)} {new}"
+    dataset = here.dataset if not new else _with_columns(key, here.dataset, new)
     spec = _bare(here.spec).replace(columns=tuple(new.items()))
     return here.name, dataset, here.dataset, spec, link
 
