@@ -26,6 +26,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``parts``        what a stretch of the gallery adds to a ranking; the plain rule, and how stretches merge
 ``tiles``        the certified pass: a fast float32 filter, settled by exact similarities
 ``ranking``      the exact pass: ranks and ties of the relevant items, and the top of each list
+``rerank``       rankers that look at the neighbours too
 ``distributed``  the exact pass beyond one machine: map over queries and stretches of the gallery, and merge
 ``duplicates``   one picture twice, items near everything, labels that the neighbours contradict
 ``ties``         best, worst and expected values where items tie

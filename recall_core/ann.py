@@ -272,10 +272,10 @@ def experiment_of(
     direction : str
     experiment : Experiment
     """
-    if spec.scores is not None or spec.similarity != "cosine" or spec.slice is not None:
+    if spec.scores or spec.rerank or spec.slice or spec.similarity != "cosine":
         raise DataError(
-            "an index is compared with the cosines of vectors, on all queries; leave --scores, --similarity and "
-            "--slice out"
+            "an index is compared with the cosines of vectors, on all queries; leave --scores, --rerank, "
+            "--similarity and --slice out"
         )
     spec = sources.resolve(dataset, spec)
     splits = protocol.directions(dataset, spec)

@@ -30,6 +30,7 @@ from .indexes import INDEXES, configurations
 from .inspection import inspect
 from .interchange import PROTOCOLS
 from .ranking import Ranking
+from .rerank import RERANKERS
 from .similarity import SIMILARITIES
 from .slices import score_of, slices
 from .sources import encode_dataset
@@ -94,6 +95,7 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
         query_images=parsed.query_images,
         corrupt=parsed.corrupt,
         similarity=parsed.similarity,
+        rerank=parsed.rerank,
         no_relevant=parsed.no_relevant,
         ks=tuple(parsed.k),
         seed=parsed.seed,
@@ -135,6 +137,7 @@ def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False
     kinds = ", ".join(CORRUPTIONS)
     option("--corrupt", metavar="KIND:SEVERITY", help=f"make the query side's pictures worse: {kinds}, 0 to 1")
     option("--similarity", choices=list(SIMILARITIES), default="cosine", help="of two vectors (default: cosine)")
+    option("--rerank", choices=list(RERANKERS), help="make each list anew from its neighbours (default: no)")
     option("--no-relevant", choices=POLICIES, default="miss", help="a query with nothing relevant (default: miss)")
     option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")
     option("--seed", metavar="N", type=int, help="of a random split or draw (default: 0)")
@@ -208,6 +211,8 @@ def _ranker(parsed: argparse.Namespace, spec: Spec) -> Iterator[Callable[..., Ra
         return
     if spec.scores is not None:
         raise DataError("--executor ranks vectors, and --scores has none; leave one of the two out")
+    if spec.rerank is not None:
+        raise DataError("--rerank ranks in this process; leave --executor out")
     if parsed.task_memory < 1 or (parsed.workers or 1) < 1:
         raise DataError("--task-memory and --workers are at least 1")
     tell, memory = _teller(), parsed.task_memory * 2**20

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from .errors import DataError
 from .metrics import Score
 from .ranking import Ranking
 from .relevance import IntArray, Relevance
+from .rerank import RERANKERS
 from .spec import Filter, Spec, write_filter
 from .splits import Split, units
 from .uncertainty import Interval, band, bootstrap_intervals, intervals
@@ -151,12 +152,19 @@ class Evaluation:
 
 
 def rank_here(
-    asked: Any, query: IntArray, answers: Any, gallery: IntArray, relevance: Relevance, **choices: Any
+    asked: Any,
+    query: IntArray,
+    answers: Any,
+    gallery: IntArray,
+    relevance: Relevance,
+    *,
+    by: Callable[..., Ranking] = ranking.rank,
+    **choices: Any,
 ) -> Ranking:
     """Rank these rows of the vectors that ask among these rows of those that answer, in this process."""
     gallery_vectors = answers[gallery]
     same = asked is answers and np.array_equal(query, gallery)  # half the work
-    return ranking.rank(gallery_vectors if same else asked[query], gallery_vectors, relevance, **choices)
+    return by(gallery_vectors if same else asked[query], gallery_vectors, relevance, **choices)
 
 
 def evaluate(
@@ -205,6 +213,8 @@ def evaluate(
     if spec.scores is not None:
         matrix, found = sources.score_matrix(dataset, Path(spec.scores), splits[0])
         notes += found
+    if spec.rerank is not None:
+        ranker = partial(rank_here, by=_reranker(spec.rerank))
     ranked = []
     for i, split in enumerate(splits):
         relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
@@ -221,6 +231,12 @@ def evaluate(
         whole = select_queries(whole, spec.slice)
         notes += whole.findings
     return replace(whole, given=given, findings=(*notes, *_whole_findings(whole)))
+
+
+def _reranker(name: str) -> Callable[..., Ranking]:
+    if name not in RERANKERS:
+        raise DataError(f"re-ranker {name!r} is not known; choose from {', '.join(RERANKERS)}")
+    return RERANKERS[name]
 
 
 def assemble(

@@ -163,6 +163,8 @@ def describe(spec: Spec) -> str:
     source = f"scores from {spec.scores}" if spec.scores else f"{spec.similarity} similarity of "
     if not spec.scores:
         source += f"vectors from {spec.embeddings}" if spec.embeddings else f"the encoder {spec.encoder}"
+    if spec.rerank:
+        source += f", re-ranked by {spec.rerank}"
     if spec.query_images:
         source += f", query pictures replaced by {spec.query_images}"
     if spec.corrupt:

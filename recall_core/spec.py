@@ -72,6 +72,8 @@ class Spec:
         ``KIND:SEVERITY``: the query side's pictures are made worse, the gallery stays clean; see ``corruption``.
     similarity : str
         ``cosine``, ``dot`` or ``euclidean``.
+    rerank : str, optional
+        ``k-reciprocal`` or ``query-expansion``: the list is made anew from its neighbours; see ``rerank``.
     no_relevant : str
         ``miss``: a query with nothing relevant counts as missed; ``exclude``: it is left out.
     ks : tuple of int
@@ -105,6 +107,7 @@ class Spec:
     query_images: str | None = None
     corrupt: str | None = None
     similarity: str = "cosine"
+    rerank: str | None = None
     no_relevant: str = "miss"
     ks: tuple[int, ...] = DEFAULT_KS
     seed: int | None = None
@@ -132,6 +135,8 @@ class Spec:
         sources = [name for name in ("scores", "embeddings", "encoder") if getattr(self, name) is not None]
         if len(sources) > 1:
             raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")
+        if self.rerank is not None and self.scores is not None:
+            raise DataError("--rerank needs vectors, not given scores; leave one of the two out")
         if self.query_images is not None and (self.scores or self.embeddings):
             raise DataError("--query-images are encoded, so they need an encoder, not given vectors or scores")
         if self.corrupt is not None:
