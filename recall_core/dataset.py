@@ -19,8 +19,8 @@ from .images import Pictures
 from .places import Place
 from .readers import read
 from .samples import SAMPLES
-from .tables import MISSING, SUFFIXES, find_columns, item_ids, normal
-from .vectors import Array
+from .tables import SUFFIXES, find_columns, item_ids, name_of
+from .vectors import Array, numbers
 
 UNREADABLE = b"unreadable"
 
@@ -143,7 +143,7 @@ class Dataset:
         embeddings : (n_query, n_dim) array
             Alone: every item asks all the others (leave-one-out).
         labels : sequence of n_query
-            Equal labels are relevant to each other; taken as text.
+            Equal labels are relevant to each other; taken as text (3.0 is 3). None and nan are missing.
         gallery_embeddings, gallery_labels : optional
             With them, the first two ask and these answer.
         groups : sequence, optional
@@ -151,28 +151,31 @@ class Dataset:
         images : array, optional
             Pictures of queries then gallery.
         """
-        query = np.asarray(embeddings)
-        texts = _as_text(labels)
+        query = _matrix(embeddings, "query")
+        texts = [name_of(label) for label in labels]
         if len(query) != len(texts):
             raise DataError(f"{len(query)} embeddings but {len(texts)} labels; they must agree")
         table = pd.DataFrame({"label": texts}, dtype="str")
         vectors = query
         if gallery_embeddings is not None:
-            gallery = np.asarray(gallery_embeddings)
-            answers = _as_text(() if gallery_labels is None else gallery_labels)
+            gallery = _matrix(gallery_embeddings, "gallery")
+            answers = [name_of(label) for label in (() if gallery_labels is None else gallery_labels)]
             if len(gallery) != len(answers):
                 raise DataError(f"{len(gallery)} gallery embeddings but {len(answers)} gallery labels")
-            if query.ndim != 2 or gallery.ndim != 2 or query.shape[1] != gallery.shape[1]:
+            if query.shape[1] != gallery.shape[1]:
                 raise DataError(f"query is {query.shape}, gallery is {gallery.shape}; the dimensions must agree")
             roles = ["query"] * len(query) + ["gallery"] * len(gallery)
             table = pd.DataFrame({"label": texts + answers, "role": roles}, dtype="str")
             vectors = np.concatenate([query, gallery])
         if groups is not None:
-            table["group"] = pd.Series(_as_text(groups), dtype="str")
+            units = [name_of(group) for group in groups]
+            if len(units) != len(table):
+                raise DataError(f"{len(table)} items but {len(units)} groups; they must agree")
+            table["group"] = pd.Series(units, dtype="str")
         pictures = None if images is None else Pictures.from_array(np.asarray(images))
         columns = {"label": "label"} | ({"side": "role"} if gallery_embeddings is not None else {})
         columns |= {"group": "group"} if groups is not None else {}
-        return cls(name, table, columns, pictures, {"given": vectors})
+        return cls(name, table, columns, pictures, {"given": vectors}, defaults={"relevant": "label"})
 
 
 def load(data: str | Path, *, columns: Mapping[str, str] | None = None, encoding: str = "utf-8") -> Dataset:
@@ -239,9 +242,15 @@ def picture_digests(pictures: Pictures) -> list[bytes]:
     return [_source_digest(pictures.source[at]) for at in pictures.positions]
 
 
-def _as_text(values: Sequence[object]) -> list[str]:
-    """Names as text; None and nan are missing."""
-    return [MISSING if value is None or value != value else normal(str(value)) for value in values]
+def _matrix(embeddings: ArrayLike, side: str) -> Array:
+    """Vectors from a notebook, checked as those from a file are."""
+    try:
+        given = np.asarray(embeddings)
+    except ValueError as error:
+        raise DataError(f"the {side} vectors are not one array: {error}") from error
+    if given.ndim != 2 or given.shape[1] == 0:
+        raise DataError(f"the {side} vectors have shape {given.shape}; embeddings are (rows, dimensions)")
+    return numbers(given, f"the {side} side")
 
 
 def _source_digest(source: Path | bytes) -> bytes:

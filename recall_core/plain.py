@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .metrics import checked_k, recall_evaluable
 from .ranking import rank
 from .relevance import Relevance, Sets
+from .tables import name_of
 
 EncoderFunction = Callable[[Any], Any]
 
@@ -180,13 +181,4 @@ def _texts(name: str, values: Sequence[Any], n_row: int) -> list[str]:
     """Labels or ids as text, empty where missing."""
     if len(values) != n_row:
         raise ValueError(f"{name} has {len(values)} entries, there are {n_row} vectors; they must agree")
-    return [_text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    if value is None or value != value:
-        return ""
-    # A column of whole numbers with a gap reads as floats: 3.0 on one side is 3 on the other.
-    if isinstance(value, float | np.floating) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return [name_of(value) for value in values]

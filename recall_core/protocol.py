@@ -18,7 +18,7 @@ from .interchange import DEFAULT_PROTOCOL, Judgements, read_judgements
 from .relevance import IntArray, Relevance, Sets
 from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
 from .splits import Split
-from .tables import COLUMN_NAMES, number, numbers_of
+from .tables import COLUMN_NAMES, MISSING, number, numbers_of
 
 
 def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
@@ -42,6 +42,10 @@ def resolve(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
     rows = select_rows(dataset, where)
     if filled.query is None and filled.split is None:
         filled = filled.replace(split=_default_split(dataset, rows))
+    if filled.protocol is not None and filled.relevant_pairs is None:
+        raise DataError(
+            f"--protocol {filled.protocol} belongs to ROxford's ground truth; bring it with --relevant-pairs"
+        )
     if filled.split is not None and filled.split not in splits.SPLITS:
         raise DataError(f"--split {filled.split}: no such split; choose one of {', '.join(splits.SPLITS)}")
     if filled.relevant is None and filled.relevant_pairs is None:
@@ -76,6 +80,8 @@ def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
                 raise DataError(f"no row has {column}={value}; its values are {shown}")
             chosen |= found
         keep &= chosen
+    if not len(keep):
+        raise DataError(f"{dataset.name} has no rows")
     if not keep.any():
         words = " and ".join(f"{column} in {'|'.join(values)}" for column, values in conditions)
         raise DataError(f"no row has {words}; widen --where")
@@ -173,7 +179,11 @@ def as_the_data_prescribe(dataset: Dataset, spec: Spec) -> Spec:
 
 JUNK_WORDS = frozenset({"1", "yes", "true", "junk"})
 
-RIVALS = {"relevant_pairs": ("relevant",), "scores": ("embeddings", "encoder", "query_images", "corrupt")}
+RIVALS = {
+    "relevant": ("relevant_pairs",),
+    "relevant_pairs": ("relevant",),
+    "scores": ("embeddings", "encoder", "query_images", "corrupt"),
+}
 """A default of the data → the choices of the user that keep it out."""
 
 
@@ -186,7 +196,8 @@ def _default_split(dataset: Dataset, rows: IntArray) -> str:
     if "side" in dataset.columns:
         return "by-role"
     view = dataset.role("view")
-    if view is not None and "group" in dataset.columns and len(set(view[rows])) == 2:
+    views = set() if view is None else set(view[rows])
+    if len(views) == 2 and MISSING not in views and "group" in dataset.columns:
         return "by-view"
     return "leave-one-out"
 

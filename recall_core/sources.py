@@ -136,6 +136,15 @@ def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, lis
     rows, found = _places(dataset, split.query, given.query_ids, f"{path.name}: query ids")
     columns, more = _places(dataset, split.gallery, given.gallery_ids, f"{path.name}: gallery ids")
     matrix = given.values[np.ix_(np.maximum(rows, 0), np.maximum(columns, 0))]
+    infinite = np.argwhere(np.isinf(matrix))
+    if len(infinite):
+        query, answer = (
+            dataset.ids[side[at]] for side, at in zip((split.query, split.gallery), infinite[0], strict=True)
+        )
+        raise DataError(
+            f"{path.name}: the score of query {query!r} and item {answer!r} is infinite; "
+            "scores are numbers, or nan where an item was not retrieved"
+        )
     if (rows < 0).any() or (columns < 0).any():
         matrix = matrix.astype(np.result_type(matrix, np.float32))
         matrix[rows < 0], matrix[:, columns < 0] = np.nan, np.nan
@@ -167,6 +176,8 @@ def leave_out_bad_rows(
     taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
     bad = _either(vectors.bad_rows, asked, answers, taken)
     found: list[Finding] = []
+    if len(bad) == len(taken) and spec.bad_rows == "drop":
+        raise DataError(f"all {len(taken)} vectors hold nan or infinity, so none is left: {_named(dataset, bad)}")
     if len(bad) and (spec.embeddings is None or spec.bad_rows == "drop"):
         splits = protocol.directions(dataset, spec, drop=bad)
         found.append(

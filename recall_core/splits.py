@@ -79,8 +79,14 @@ def by_view(group: Text, view: Text, rows: IntArray) -> Split:
     Raises
     ------
     DataError
-        There are not exactly two views among the rows.
+        There are not exactly two views among the rows, or a row has none.
     """
+    blank = rows[view[rows] == MISSING]
+    if len(blank):
+        raise DataError(
+            f"{len(blank)} of {len(rows)} rows have no view, the first is row {blank[0] + 1}; "
+            "fill it in, or choose rows that have one with --where"
+        )
     names = view_names(view[rows])
     if len(names) != 2:
         raise DataError(
@@ -124,6 +130,7 @@ def by_role(side: Text, rows: IntArray, column: str) -> Split:
 
 def leave_one_out(rows: IntArray) -> Split:
     """Every row asks all the others; a row never answers itself."""
+    _both_filled(rows, rows, "leave-one-out")
     return Split(rows, rows, "all", "all", "leave-one-out: every item asks all the others")
 
 
@@ -131,6 +138,7 @@ def random_halves(rows: IntArray, *, seed: int) -> Split:
     """Draw half of the images to ask, without regard to groups: the bad split, kept for comparison."""
     order = rows[np.random.default_rng(seed).permutation(len(rows))]
     half = len(rows) // 2
+    _both_filled(order[:half], order[half:], "a random half")
     drawn = f"random: images drawn without regard to groups (seed {seed})"
     return Split(np.sort(order[:half]), np.sort(order[half:]), "query", "gallery", drawn)
 
@@ -198,7 +206,7 @@ def lacking_a_side(group: Text, split: Split) -> list[str]:
 def _both_filled(query: IntArray, gallery: IntArray, words: str) -> None:
     for name, side in (("query", query), ("gallery", gallery)):
         if not len(side):
-            raise DataError(f"{words} leaves no {name} rows; check the values, or widen --where")
+            raise DataError(f"{words} leaves no {name} rows; check the values, or let more rows take part")
 
 
 def _natural(name: str) -> tuple[int, float, str]:

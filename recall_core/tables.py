@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,6 +168,22 @@ def numbers_of(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.float64
 def normal(cell: str) -> str:
     """Text in Unicode normal form C: a name is one name, whichever way its accents are stored."""
     return cell if cell.isascii() else unicodedata.normalize("NFC", cell)
+
+
+def name_of(value: Any) -> str:
+    """A value out of a notebook as a cell; none, nan and pandas' NA are missing.
+
+    A column of whole numbers with a gap reads as floats: 3.0 on one side is 3 on the other.
+
+    Examples
+    --------
+    >>> [name_of(value) for value in ("0001", 3, 3.0, 2.5, None, float("nan"))]
+    ['0001', '3', '3', '2.5', '', '']
+    """
+    if value is None or value is pd.NA or value != value:
+        return MISSING
+    whole = isinstance(value, float | np.floating) and value.is_integer()
+    return normal(str(int(value) if whole else value))
 
 
 def some(items: Iterable[object], n: int = 5) -> str:

@@ -124,11 +124,29 @@ def test_arrays_and_labels_make_a_data_set() -> None:
         ((np.eye(2), ["a"]), "2 embeddings but 1 labels"),
         ((np.eye(2), ["a", "b"], np.eye(2), ["a"]), "2 gallery embeddings but 1 gallery labels"),
         ((np.eye(2), ["a", "b"], np.eye(3), list("abc")), r"query is \(2, 2\), gallery is \(3, 3\)"),
+        ((np.ones(2), ["a", "b"]), r"the query vectors have shape \(2,\)"),
+        ((np.ones((2, 0)), ["a", "b"]), r"the query vectors have shape \(2, 0\)"),
+        ((np.float64(1), ["a"]), r"the query vectors have shape \(\)"),
+        (([[1, 2], [1]], ["a", "b"]), "the query vectors are not one array"),
+        ((np.eye(2) * 1j, ["a", "b"]), "holds complex128, not real numbers"),
+        ((np.eye(2), ["a", "b"], np.array([["x", "y"]]), ["a"]), "the gallery side holds <U1"),
     ],
 )
 def test_arrays_that_do_not_agree_are_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Dataset.from_arrays(*arguments)
+
+
+def test_each_item_has_its_group() -> None:
+    for groups in (["g"], ["g", "g", "h"]):
+        with pytest.raises(DataError, match=f"2 items but {len(groups)} groups"):
+            Dataset.from_arrays(np.eye(2), ["a", "b"], groups=groups)
+
+
+def test_labels_of_arrays_are_names_however_numbers_are_typed() -> None:
+    data = Dataset.from_arrays(np.eye(3), [3, 4, 0], np.eye(3), pd.array([3, 4, None], dtype="Int64"))
+    assert data.values("label").tolist() == ["3", "4", "0", "3", "4", ""]
+    assert Dataset.from_arrays(np.eye(2), [3.0, 2.5]).values("label").tolist() == ["3", "2.5"]
 
 
 def test_what_is_no_data_set_is_refused_with_the_forms_that_are_read(tmp_path: Path) -> None:

@@ -37,6 +37,22 @@ def test_each_default_is_filled_on_its_own() -> None:
     assert resolved(dataset(**LAB), relevant="label").split == "by-view"
 
 
+def test_a_blank_is_no_second_view() -> None:
+    blank = LAB | {"view_id": ["0", "0", "", "", "0", ""]}
+    assert resolved(dataset(**blank)).split == "leave-one-out"
+
+
+def test_a_protocol_without_judgements_is_refused() -> None:
+    with pytest.raises(DataError, match="--protocol hard belongs to ROxford's ground truth"):
+        resolved(dataset(**LAB), protocol="hard")
+
+
+def test_rows_that_are_all_junk_leave_nothing_to_evaluate() -> None:
+    data = dataset(label=["x", "x"], junk=["yes", "yes"])
+    with pytest.raises(DataError, match="leave-one-out leaves no query rows"):
+        protocol.directions(data, resolved(data))
+
+
 def test_a_role_column_comes_before_views_and_leave_one_out_comes_last() -> None:
     assert resolved(dataset(**LAB, role=["query", "gallery"] * 3)).split == "by-role"
     assert resolved(dataset(label=["x", "x"])).split == "leave-one-out"

@@ -31,6 +31,18 @@ def test_by_view_needs_exactly_two_views() -> None:
         splits.by_view(text("a", "a", "a"), text("10", "2", "0"), rows(3))
 
 
+def test_a_row_without_a_view_is_named_and_is_no_view_of_its_own() -> None:
+    with pytest.raises(DataError, match="1 of 4 rows have no view, the first is row 3"):
+        splits.by_view(text("a", "a", "b", "b"), text("0", "1", "", "1"), rows(4))
+
+
+def test_a_split_of_too_few_rows_says_which_side_is_empty() -> None:
+    with pytest.raises(DataError, match="leave-one-out leaves no query rows"):
+        splits.leave_one_out(rows(0))
+    with pytest.raises(DataError, match="a random half leaves no query rows"):
+        splits.random_halves(rows(1), seed=0)
+
+
 def test_groups_on_one_side_only_are_named() -> None:
     split = splits.by_view(text("a", "a", "b", "c", ""), text("0", "1", "0", "1", "0"), rows(5))
     assert splits.lacking_a_side(text("a", "a", "b", "c", ""), split) == ["b", "c"]
@@ -48,7 +60,7 @@ def test_a_role_that_says_neither_is_named_with_its_row() -> None:
         splits.by_role(text("query", "query"), rows(2), "role")
 
 
-@given(st.integers(0, 30), st.integers(0, 5))
+@given(st.integers(2, 30), st.integers(0, 5))
 def test_random_halves_part_the_rows(n: int, seed: int) -> None:
     split = splits.random_halves(rows(n), seed=seed)
     assert sorted([*split.query, *split.gallery]) == list(range(n))
