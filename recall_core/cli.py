@@ -441,12 +441,20 @@ def _ann(parsed: argparse.Namespace) -> None:
 
 
 def _teller() -> Callable[[str, int, int], None]:
-    """Tell on standard error what is done now, and about how long the rest takes."""
-    start = time.monotonic()
+    """Tell on standard error what is done now, and about how long the rest takes; at most once a second."""
+    start = told = time.monotonic()
+    former = 0
 
     def tell(words: str, done: int, total: int) -> None:
-        rest = f", about {(time.monotonic() - start) / done * (total - done):.0f} s left" if 0 < done < total else ""
-        print(f"{done}/{total} {words}{rest}", file=sys.stderr, flush=True)
+        nonlocal start, told, former
+        now = time.monotonic()
+        if done < former:  # another pass
+            start = now
+        if done in (0, total) or done < former or now - told > 1:
+            rest = f", about {(now - start) / done * (total - done):.0f} s left" if 0 < done < total else ""
+            print(f"{done}/{total} {words}{rest}", file=sys.stderr, flush=True)
+            told = now
+        former = done
 
     return tell
 
