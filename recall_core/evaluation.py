@@ -201,6 +201,7 @@ def evaluate(
         The data or the choices cannot be right; the message says what, where, and what to do.
     """
     given = (spec or Spec(data=dataset.name)).replace(**choices)
+    given = given if given.draws else given.replace(seed=None)
     spec = sources.resolve(dataset, given)
     splits = protocol.directions(dataset, spec)
     asked, answers, notes = sources.side_vectors(dataset, spec, splits, encoded)

@@ -7,6 +7,7 @@ can be sent to a colleague, rerun from a shell, and gives the same number.
 from __future__ import annotations
 
 import json
+import operator
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -118,12 +119,16 @@ class Spec:
         for name, choices in (("no_relevant", POLICIES), ("bad_rows", BAD_ROWS)):
             if getattr(self, name) not in choices:
                 raise DataError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(choices)}")
-        for k in self.ks:
-            if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-                raise DataError(f"k is {k!r}; every k is a whole number of at least 1")
-        if not self.ks:
+        for name in FILTERS:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _filter(name, getattr(self, name)))
+        ks = {_whole(k, 1, f"k is {k!r}; every k is a whole number of at least 1") for k in self.ks}
+        if not ks:
             raise DataError("no k is given; name at least one, for example 1 3 5 10")
-        object.__setattr__(self, "ks", tuple(sorted(set(self.ks))))
+        object.__setattr__(self, "ks", tuple(sorted(ks)))
+        if self.seed is not None:
+            seed = _whole(self.seed, 0, f"the seed is {self.seed!r}; a seed is a whole number of at least 0")
+            object.__setattr__(self, "seed", seed)
         if (self.query is None) != (self.gallery is None):
             raise DataError("--query and --gallery go together: name both sides, or choose --split")
         if self.query is not None and self.split is not None:
@@ -132,6 +137,8 @@ class Spec:
             raise DataError("--relevant and --relevant-pairs are two rules of relevance; choose one")
         if self.gallery_embeddings is not None and self.embeddings is None:
             raise DataError("--gallery-embeddings needs --embeddings for the query side")
+        if self.ids is not None and self.embeddings is None:
+            raise DataError("--ids names the rows of --embeddings; bring these too")
         sources = [name for name in ("scores", "embeddings", "encoder") if getattr(self, name) is not None]
         if len(sources) > 1:
             raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")
@@ -217,7 +224,8 @@ class Spec:
 
     def to_command(self) -> str:
         """Spell it as a command line that prints the same numbers."""
-        words = ["python", "-m", "recall_core", "evaluate", self.data]
+        data = f"./{self.data}" if self.data.startswith("-") else self.data
+        words = ["python", "-m", "recall_core", "evaluate", data]
         for field in fields(self)[1:]:
             value, flag = getattr(self, field.name), "--" + field.name.replace("_", "-")
             if field.name == "columns":
@@ -228,14 +236,14 @@ class Spec:
                     words += [flag, ""]
                 for column, some in value or ():
                     for one in some:
-                        words += [flag, f"{column}={one}"]
+                        words += _option(flag, f"{column}={one}")
             elif field.name == "ks":
                 if value != field.default:
                     words += ["--k", *map(str, value)]
             elif value is True:
                 words.append(flag)
             elif value is not None and value != field.default:
-                words += [flag, str(value)]
+                words += _option(flag, str(value))
         return shlex.join(words)
 
     def key(self) -> str:
@@ -290,6 +298,32 @@ def read_filter(spelled: str) -> Filter:
             raise DataError(f"the filter {spelled!r} is not of the form COLUMN=VALUE,VALUE;COLUMN=VALUE")
         pairs += [(unquote(column), unquote(value)) for value in values.split(",")]
     return make_filter(pairs)
+
+
+def _filter(name: str, given: Any) -> Filter:
+    """Conditions as a notebook writes them, ``{"split": "test"}`` or pairs; each column with a value or several."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    try:
+        return make_filter(
+            (column, value) for column, some in pairs for value in ([some] if isinstance(some, str) else some)
+        )
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is {given!r}; write columns and values, as in {{'split': ['test']}}") from error
+
+
+def _whole(value: Any, least: int, message: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise DataError(message) from error
+    if isinstance(value, bool) or number < least:
+        raise DataError(message)
+    return number
+
+
+def _option(flag: str, value: str) -> list[str]:
+    """A flag and its value; a value that looks like a flag itself is tied to its own."""
+    return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:

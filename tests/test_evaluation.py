@@ -40,6 +40,26 @@ def f2_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+def test_equal_labels_are_relevant_in_arrays_though_groups_are_given_too() -> None:
+    data = Dataset.from_arrays([[1, 0], [1, 0.1], [0, 1], [0.1, 1]], list("aabb"), groups=["x", "y", "x", "y"])
+    result = evaluate(data, ks=(1,))
+    assert (result.spec.relevant, result.scores["recall@1"].value) == ("label", 1.0)
+    assert evaluate(data, ks=(1,), relevant="group").scores["recall@1"].value == 0.0
+
+
+def test_a_seed_is_reported_only_where_something_is_drawn(lab: Dataset) -> None:
+    assert "--seed" not in evaluate(lab, seed=5).given.to_command()
+    assert "--seed 5" in evaluate(lab, seed=5, split="random").given.to_command()
+
+
+def test_an_infinite_score_is_named_by_its_two_items(tmp_path: Path) -> None:
+    scores = F2_SCORES.copy()
+    scores[1, 2] = -np.inf
+    np.save(tmp_path / "scores.npy", scores)
+    with pytest.raises(DataError, match="the score of query 'q1' and item 'g2' is infinite"):
+        f2(scores=str(tmp_path / "scores.npy"))
+
+
 def values(result: Evaluation, metric: str) -> list[float]:
     return [result.scores[f"{metric}@{k}"].value for k in (1, 2, 3, 4, 5)]
 
@@ -154,6 +174,8 @@ def test_sides_stored_apart_give_the_same_in_both_directions(lab: Dataset, tmp_p
 def test_rows_with_nan_stop_the_run_by_name_or_are_dropped_and_counted() -> None:
     vectors = np.array([[1.0, 0], [1, 0.1], [np.nan, 1], [0, 1], [0.1, 1]])
     data = recall_core.from_arrays(vectors, ["a", "a", "b", "b", "b"])
+    with pytest.raises(DataError, match=r"all 4 vectors hold nan or infinity, so none is left: row 1 \(id '0'\)"):
+        evaluate(Dataset.from_arrays(np.full((4, 2), np.nan), list("aabb")), bad_rows="drop")
     with pytest.raises(DataError, match=r"1 vectors hold nan or infinity: row 3 \(id '2'\)"):
         evaluate(data)
     result = evaluate(data, bad_rows="drop")

@@ -3,6 +3,7 @@
 import json
 import shlex
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +15,9 @@ from recall_core.spec import Filter, Spec, make_filter, read_filter, write_filte
 words = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
 )
-columns = words.filter(lambda word: "=" not in word and not word.startswith("-"))
+columns = words.filter(lambda word: "=" not in word)
 filters = st.lists(st.tuples(columns, words), max_size=4).map(make_filter)
-optional = st.none() | words.filter(lambda word: not word.startswith("-"))
+optional = st.none() | words
 
 
 @st.composite
@@ -75,6 +76,10 @@ def test_a_filter_reads_back_whatever_its_letters(conditions: Filter) -> None:
         ({"query": (), "gallery": (), "split": "random"}, "leave --split out"),
         ({"relevant": "a", "relevant_pairs": "b"}, "two rules of relevance"),
         ({"gallery_embeddings": "g.npy"}, "needs --embeddings"),
+        ({"ids": "ids.txt"}, "names the rows of --embeddings"),
+        ({"seed": -1}, "the seed is -1; a seed is a whole number of at least 0"),
+        ({"seed": "3"}, "the seed is '3'"),
+        ({"where": "split=test"}, "write columns and values, as in {'split': \\['test'\\]}"),
         ({"embeddings": "e.npy", "encoder": "raw"}, "exclude each other"),
         ({"scores": "s.npy", "query_images": "q.npy"}, "they need an encoder"),
         ({"no_relevant": "maybe"}, "choose miss or exclude"),
@@ -95,3 +100,20 @@ def test_a_url_that_cannot_be_read_is_a_data_error(spelled: dict[str, str]) -> N
 
 def test_ks_are_sorted_and_count_once() -> None:
     assert Spec(ks=(5, 1, 5)).ks == (1, 5)
+
+
+def test_numbers_out_of_arrays_are_the_numbers_themselves() -> None:
+    spec = Spec(ks=np.array([3, 1]), seed=np.int64(7))  # type: ignore[arg-type]
+    assert json.dumps([spec.ks, spec.seed]) == "[[1, 3], 7]"
+
+
+@pytest.mark.parametrize(
+    "given", [{"split": "test", "view": ["0", "1"]}, (("split", "test"), ("view", ("0", "1"))), (("view", "01"),)]
+)
+def test_a_filter_takes_a_value_or_several_and_never_its_letters(given: object) -> None:
+    where = Spec(where=given).where  # type: ignore[arg-type]
+    assert where in ((("split", ("test",)), ("view", ("0", "1"))), (("view", ("01",)),))
+
+
+def test_a_data_folder_that_looks_like_a_flag_is_spelled_as_a_path() -> None:
+    assert shlex.split(Spec(data="-d").to_command())[4] == "./-d"
