@@ -58,7 +58,7 @@ def test_in_english_a_finding_is_told_in_the_engines_words() -> None:
 def test_in_hungarian_a_finding_is_told_by_kind_count_and_examples(hungarian: object) -> None:
     assert engine_words.told(Finding("ties", "warning", 3, "…")).startswith("3 lekérdezés múlik")
     lone = Finding("without_relevant_unmatched", "warning", 2, "…", ("a", "b"))
-    assert engine_words.told(lone) == "2 lekérdezéshez nincs helyes elem a galériában: a; b"
+    assert engine_words.told(lone) == "2 lekérdezéshez nincs helyes elem a galériában, például a; b"
     assert engine_words.told(Finding("reading", "note", 0, "CSV, utf-8")) == "Így olvastuk be az adatokat: CSV, utf-8"
     assert engine_words.told(Finding("of_tomorrow", "note", 0, "as it is")) == "as it is"
 

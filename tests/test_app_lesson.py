@@ -316,9 +316,9 @@ def test_f4_says_what_each_repair_keeps() -> None:
     assert "Line 1 does what it should" in errors(app)
     fill(app, "F4", {"line": "3", "consequence": "lost_partners", "n_lost": "10", "repair": "whole_groups"})
     assert "30 of 30 are lost" in errors(app)
-    assert "❌ With this repair: 30 ask, 30 answer, 30 lost" in said(app)
+    assert "✗ With this repair: 30 ask, 30 answer, 30 lost" in said(app)
     fill(app, "F4", {"repair": "by_view", "recall_miss": "2/3", "recall_exclude": "1"})
-    assert "✅ With this repair: 30 ask, 30 answer, 0 lost; the same scenes on both sides." in said(app)
+    assert "✓ With this repair: 30 ask, 30 answer, 0 lost; the same scenes on both sides." in said(app)
     assert successes(app)
 
 
@@ -439,8 +439,8 @@ def test_the_last_page_shows_what_was_done() -> None:
     app.radio(key="check_relevance.choice").set_value("2").run()
     app.query_params["step"] = str(lesson_page.END)
     app.run()
-    assert app.button(key="end_1").label.startswith("✅")
-    assert app.button(key="end_2").label.startswith("○")
+    assert app.button(key="end_1").label.startswith(":green")
+    assert app.button(key="end_2").label.startswith(":gray")
     assert progress_of(app)["steps"] == [1, lesson_page.END]
 
 

@@ -21,7 +21,9 @@ def told(finding: Finding) -> str:
     sentence = sentences()[finding.kind].format(n=number(finding.count))
     if finding.kind in FREE:
         return f"{sentence} {finding.message}"
-    return f"{sentence}: {'; '.join(finding.examples)}" if finding.examples else f"{sentence}."
+    if not finding.examples:
+        return f"{sentence}."
+    return _("{sentence}, for example {items}").format(sentence=sentence, items="; ".join(finding.examples))
 
 
 FREE = ("reading", "not_evaluable", "matching", "slice", "numbering")

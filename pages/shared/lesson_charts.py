@@ -304,7 +304,7 @@ def intervals(value: float, found: Mapping[str, Interval | None], empty: str) ->
     figure.add_vline(x=value, line={"color": GREY, "width": 1.5, "dash": "dot"})
     figure.update_layout(showlegend=False)
     figure.update_xaxes(title="R@k", range=[-0.02, 1.03], zeroline=False)
-    figure.update_yaxes(autorange="reversed", title=None, tickfont={"size": 13})
+    figure.update_yaxes(autorange="reversed", title=None, showgrid=False, tickfont={"size": 13})
     return _plain(figure, 330)
 
 

@@ -97,7 +97,7 @@ def show(step: int) -> None:
         shell.quiet(text.filled("course", shown.values))
         for task in re.findall(r"\bF[1-5]\b", text.sections["course"]):
             label = _("Exercise {name}").format(name=task)
-            st.button(label, key=f"to_{task}", type="tertiary", icon="✏️", on_click=shell.go, args=("exercises",), kwargs={"task": task})  # fmt: skip  # noqa: E501
+            st.button(label, key=f"to_{task}", type="tertiary", on_click=shell.go, args=("exercises",), kwargs={"task": task})  # fmt: skip  # noqa: E501
     onward(step)
 
 
@@ -126,7 +126,7 @@ def end() -> None:
 
 
 def _line(solved: bool, title: str, key: str, act: Callable[..., None], *args: object, **more: object) -> None:
-    mark = "✅" if solved else "○"
+    mark = ":green[**✓**]" if solved else ":gray[○]"
     st.button(f"{mark} {title}", key=key, type="tertiary", on_click=act, args=args, kwargs=more)
 
 
@@ -148,7 +148,7 @@ def check(name: str, text: Text, shown: Shown) -> None:
             chosen = options[int(picked)]
             done.attempt(task, {"choice": picked}, correct=chosen.right)
             said = lesson_texts.fill(chosen.answer, shown.values)
-            (st.success if chosen.right else st.error)(said, icon=tasks.MARKS[chosen.right])
+            (st.success if chosen.right else st.error)(("✓ " if chosen.right else "✗ ") + said)
 
 
 def onward(step: int) -> None:

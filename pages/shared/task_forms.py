@@ -116,7 +116,7 @@ def f2() -> None:
                 places[cell] = st.empty()
     judged = tasks.judge("F2", answers, exercises.f2_solution(), exercises.check_f2)
     for cell, place in places.items():
-        place.markdown(judged.mark(cell) or tasks.OPEN)
+        place.markdown(judged.mark(cell))
     tasks.verdict(judged)
 
 
@@ -152,12 +152,12 @@ def _say_boxed(boxed: codebox.Boxed) -> None:
     marks = boxed.marked.marks
     if boxed.stopped:
         told = lesson_texts.phrases("hints")[boxed.stopped]
-        st.error(lesson_texts.fill(told, {"message": plain(boxed.message)}), icon="❌")
+        st.error(lesson_texts.fill(told, {"message": plain(boxed.message)}))
     elif boxed.marked.correct:
-        st.success(plural("{n} case passed.", "All {n} cases passed.", len(marks)), icon="✅")
+        st.success(plural("{n} case passed.", "All {n} cases passed.", len(marks)))
     else:
         n_passed = sum(marks.values())
-        st.error(_("{a} of {b} cases passed.").format(a=n_passed, b=len(marks)) + " " + tasks.hint(boxed.marked), icon="❌")  # fmt: skip  # noqa: E501
+        st.error(_("{a} of {b} cases passed.").format(a=n_passed, b=len(marks)) + " " + tasks.hint(boxed.marked))  # fmt: skip  # noqa: E501
     parameters = boxed.marked.parameters
     if not boxed.marked.correct and "inputs" in parameters and not boxed.stopped:
         inputs = "\n".join(f"{name} = {value}" for name, value in parameters["inputs"].items())
@@ -205,7 +205,7 @@ def f4() -> None:
     }
     judged = tasks.judge("F4", answers, solution, lambda a: exercises.check_f4(halves, a))
     for cell, place in places.items():
-        place.markdown(judged.mark(cell) or tasks.OPEN)
+        place.markdown(judged.mark(cell))
     tasks.verdict(judged)
     if answers["repair"]:
         _guarantee(answers["repair"])
@@ -220,7 +220,7 @@ def _guarantee(repair: str) -> None:
     same = _("the same scenes on both sides") if kept.same_groups else plural("{n} scene on one side only", "{n} scenes on one side only", len(kept.one_sided))  # fmt: skip  # noqa: E501
     told = _("With this repair: {a} ask, {b} answer, {lost} lost; {same}.")
     words = told.format(a=kept.n_query, b=kept.n_gallery, lost=kept.n_lost, same=same)
-    st.markdown(("✅ " if holds else "❌ ") + words)
+    st.markdown(("✓ " if holds else "✗ ") + words)
 
 
 def f5() -> None:
@@ -228,7 +228,8 @@ def f5() -> None:
     known = done.now()["tasks"].get("F5")
     if known and "F5.order" not in st.session_state and known["answers"].get("order"):
         st.session_state["F5.order"] = [part for part in known["answers"]["order"].split() if part in PARTS]
-    order: Sequence[str] = st.multiselect(
+    picked_in, listed = st.columns(2, gap="large")
+    order: Sequence[str] = picked_in.multiselect(
         _("Pick the parts in the order in which they are done"),
         PART_ORDER,
         format_func=tasks.choice,
@@ -237,7 +238,7 @@ def f5() -> None:
         persist_state="session",
     )
     if order:
-        st.markdown("\n".join(f"{i}. {tasks.choice(part)}" for i, part in enumerate(order, 1)))
+        listed.markdown("\n".join(f"{i}. {tasks.choice(part)}" for i, part in enumerate(order, 1)))
     st.markdown("**" + _("Which column may it stand in?") + "**")
     answers, places = {}, {}
     columns = st.columns(2, gap="large")
@@ -266,7 +267,7 @@ def f5() -> None:
         lambda a: _check_f5(a["order"].split(), a),
     )
     for entry, place in places.items():
-        place.markdown(judged.mark(entry) or tasks.OPEN)
+        place.markdown(judged.mark(entry))
     tasks.verdict(judged)
 
 

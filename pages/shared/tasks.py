@@ -17,8 +17,7 @@ from .words import _
 
 Answers = dict[str, str]
 Check = Callable[[Mapping[str, str]], Marked]
-MARKS = {True: "✅", False: "❌", None: ""}
-OPEN = ":gray[○]"
+MARKS = {True: ":green[**✓**]", False: ":red[**✗**]", None: ":gray[○]"}
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,12 @@ def judge(task: str, answers: Answers, right: Mapping[str, str], check: Check) -
 def verdict(judged: Judged) -> None:
     """Say the hint, how much is left to do, or that all is right."""
     if judged.said.hint:
-        st.error(hint(judged.said), icon="❌")
+        st.error("✗ " + hint(judged.said))
     elif judged.correct:
-        st.success(_("All right. Well done!"), icon="✅")
+        st.success("✓ " + _("All right. Well done!"))
     elif any(judged.marks.values()):
         left = sum(mark is None for mark in judged.marks.values())
-        st.info(_("So far all is right; {n} left.").format(n=left), icon="✏️")
+        st.info(_("So far all is right; {n} left.").format(n=left))
 
 
 def hint(said: Marked) -> str:

@@ -1,0 +1,97 @@
+"""The page of definitions without a browser: its rows are the engine's, and a figure lights the right ones."""
+
+import json
+import shlex
+
+import pytest
+
+from pages.shared import conventions, words
+from recall_core import definitions
+from recall_core.cli import main
+from tests.test_app import run, said
+
+
+def lit(text: str) -> list[str]:
+    """Names of the rows that stand out."""
+    return [line.split("**")[1] for line in text.splitlines() if line.startswith("| ▶")]
+
+
+@pytest.mark.parametrize("language", words.LANGUAGES)
+def test_every_row_stands_on_the_page_with_its_value(language: str) -> None:
+    app = run("definitions", list="10101", lang=language)
+    shown = said(app)
+    for row in definitions.rows([definitions.typed("10101")], 3):
+        assert f"$\\displaystyle {row.filled}$".replace("|", r"\|") in shown
+        assert f"{row.value:.4f}" in shown
+    assert "@{k}" not in shown
+    assert not app.warning
+
+
+def test_words_cover_every_row_note_and_problem() -> None:
+    assert all(conventions.row_words(key, 3) for key in definitions.CONVENTIONS)
+    notes = {note for one in definitions.CONVENTIONS.values() for name in one.names for note in name.notes}
+    assert notes <= set(conventions.note_words())
+
+
+@pytest.mark.parametrize(
+    ("mine", "rows"),
+    [
+        ("0.5556", ["AP@3 by min(\\|Rel\\|, k): this program's", "AP@3 by \\|Rel\\|", "AP cut at \\|Rel\\| (MAP@R)"]),
+        ("83,3 %", ["AP@3 by the hits found"]),
+        ("5/9", ["AP@3 by min(\\|Rel\\|, k): this program's", "AP@3 by \\|Rel\\|", "AP cut at \\|Rel\\| (MAP@R)"]),
+    ],
+)
+def test_the_rows_that_give_a_figure_light_up(mine: str, rows: list[str]) -> None:
+    app = run("definitions", list="10101", mine=mine)
+    assert lit(said(app)) == rows
+    assert app.success
+
+
+def test_a_figure_at_another_k_is_found_there() -> None:
+    app = run("definitions", list="10101", mine="0.5", cut="3")
+    assert not lit(said(app))
+    assert "k = 2: " in app.info[0].value
+
+
+def test_a_figure_that_nothing_gives_and_one_that_is_none_are_told_apart() -> None:
+    assert "No row gives this number" in run("definitions", list="10101", mine="0.123").warning[0].value
+    assert "That is no number" in run("definitions", list="10101", mine="x").warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("102", "neither 0 nor 1"),
+        ("(0(1))", "inside another"),
+        ("(01", "( without )"),
+        ("01)", ") without ("),
+        (" ", "Write the relevance"),
+    ],
+)
+def test_what_is_no_ranking_is_explained_in_place(text: str, problem: str) -> None:
+    app = run("definitions", list=text)
+    assert problem in app.warning[0].value.replace("\\", "")
+    assert not app.error
+
+
+def test_ties_show_their_range() -> None:
+    app = run("definitions", list="0(101)0", cut="2")
+    assert "ties: expected" in said(app)
+
+
+def test_the_current_evaluation_gives_the_numbers_of_its_command(capsys: pytest.CaptureFixture) -> None:
+    app = run("definitions", data="glyphlab", encoder="mean", cut="3")
+    app.segmented_control(key="ranking_of").set_value("all").run()
+    command = shlex.split(app.code[0].value)
+    assert main([*command[3:], "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["scores"]
+    for name in ("recall@3", "item_recall@3", "map@3", "mrr", "ndcg@3", "minp"):
+        assert f"{scores[name]['value']:.4f}" in said(app)
+
+
+def test_one_query_of_the_evaluation_can_be_looked_at() -> None:
+    app = run("definitions", data="glyphlab", encoder="mean", q="4")
+    app.segmented_control(key="ranking_of").set_value("one").run()
+    assert not app.error
+    assert app.number_input(key="q").value == 4
+    assert r"\frac{[" in said(app) or r"\frac{\left[" in said(app)
