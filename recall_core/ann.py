@@ -252,7 +252,13 @@ def experiment(
 
 
 def experiment_of(
-    dataset: Dataset, spec: Spec, *, index: Sequence[str] | None = None, runs: Sequence[str] = (), **choices: Any
+    dataset: Dataset,
+    spec: Spec,
+    *,
+    index: Sequence[str] | None = None,
+    runs: Sequence[str] = (),
+    encoded: NDArray[Any] | None = None,
+    **choices: Any,
 ) -> tuple[Spec, str, Experiment]:
     """Run ``experiment`` on a data set: its first direction, by the spec's vectors and relevance.
 
@@ -262,6 +268,8 @@ def experiment_of(
         As ``configurations`` takes them; all by default, none where only runs are given.
     runs : sequence of str
         Files of scores or TREC runs, as ``--scores`` takes them: answers of other systems to the same queries.
+    encoded : (n_item, n_dim) array, optional
+        As ``evaluate`` takes it.
     **choices
         Of ``experiment``.
 
@@ -279,7 +287,7 @@ def experiment_of(
         )
     spec = sources.resolve(dataset, spec)
     splits = protocol.directions(dataset, spec)
-    asked, answers, found = sources.side_vectors(dataset, spec, splits, None)
+    asked, answers, found = sources.side_vectors(dataset, spec, splits, encoded)
     kept, more = sources.leave_out_bad_rows(dataset, spec, splits, asked, answers)
     split, found = kept[0], [*found, *more]
     relevance = protocol.relate(dataset, spec, split)

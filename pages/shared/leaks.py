@@ -93,11 +93,11 @@ def choose(here: Here) -> Chosen:
     own = {LAB: _("the lab"), CHOSEN: plain(here.name)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         first = st.container(width="content")
-        part = _one_of("part", _("What may leak"), parts)
+        part = one_of("part", _("What may leak"), parts)
         # Nothing is drawn where the same picture stands on both sides.
-        draw = _one_of("draw", _("Drawn at random, or whole groups"), sides, first, disabled=part == "same-picture")
+        draw = one_of("draw", _("Drawn at random, or whole groups"), sides, first, disabled=part == "same-picture")
         rule = _("The choices at the left hold for your data, the lab has its own.")
-        on = LAB if here.name == cached.LAB else _one_of("on", _("On which data"), own, help=rule)
+        on = LAB if here.name == cached.LAB else one_of("on", _("On which data"), own, help=rule)
     chosen = _own(here) if on == CHOSEN else _lab(here, part)
     name, dataset, pictures, spec, link = chosen
     link = {"part": part, "draw": draw, "on": on} | link
@@ -168,7 +168,7 @@ def _bare(spec: Spec) -> Spec:
     return spec.replace(split=None, query_images=None, no_relevant="miss", junk_same=None, seed=None)
 
 
-def _one_of(key: str, label: str, options: Mapping[str, str], place: Any = st, **more: Any) -> str:
+def one_of(key: str, label: str, options: Mapping[str, str], place: Any = st, **more: Any) -> str:
     """Ask for one of some words; the address names the choice the same in every language.
 
     A bound widget would write the words themselves into the address, and lose them when the language changes.
