@@ -120,8 +120,12 @@ def test_a_pair_of_twins_opens_side_by_side(app: Server, page: Page) -> None:
     settle(page)
     page.locator("button.tile").first.click()
     expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
-    expect(page.locator(".panel .tile")).to_have_count(2)
-    expect(page.locator(".panel").get_by_text("label: a | b")).to_be_visible()
+    large = page.get_by_role("group", name="Side by side").locator(".tile")
+    expect(large).to_have_count(2)
+    left, right = (large.nth(i).bounding_box() for i in range(2))
+    assert (left["y"], left["width"]) == (right["y"], right["width"])
+    assert left["x"] + left["width"] <= right["x"]
+    expect(page.get_by_text("label: a | b")).to_be_visible()
 
 
 @pytest.mark.usefixtures("dialogs")

@@ -14,7 +14,7 @@ from . import cached, choices, gallery, tiles
 from .banner import SIGNS
 from .cached import Inspecting
 from .engine_words import told
-from .gallery import Panel, Place, Tile
+from .gallery import Place, Tile
 from .shell import Here, quiet
 from .words import _, number, plain, plural
 
@@ -132,18 +132,19 @@ def _pairs(dataset: Dataset, found: Inspection) -> None:
 
 
 def _pages(
-    key: str, n_tile: int, page_size: int, tiles_of: Callable[[int, int], list[Tile]], opened: Callable[[int], Panel]
+    key: str, n_tile: int, page_size: int, tiles_of: Callable[[int, int], list[Tile]], opened: Callable[[int], None]
 ) -> None:
-    """Show tiles in pages; the picked one opens beside them."""
+    """Show tiles in pages; what is picked opens above them."""
     event = gallery.event(key)
     place = gallery.apply_event(Place(), event, n_query=1, n_tile=n_tile, page_size=page_size)
     first = (place.page - 1) * page_size
+    if place.picked:
+        opened(place.picked - 1)
     gallery.show(
         tiles_of(first, page_size),
         key=key,
         first=first + 1,
         columns=8,
-        panels=[opened(place.picked - 1)] if place.picked else [],
         place=place,
         n_tile=n_tile,
         page_size=page_size,
@@ -158,7 +159,7 @@ def _pair(dataset: Dataset, pair: dict[Hashable, Any]) -> list[Tile]:
     return [_tile(dataset, int(pair[side]), how) for side in ("first", "second")]
 
 
-def _opened(dataset: Dataset, pair: pd.Series) -> Panel:
+def _opened(dataset: Dataset, pair: pd.Series) -> None:
     """Show a pair side by side and large, with what the table says of both."""
     rows = [int(pair["first"]), int(pair["second"])]
     both = [dataset.table.iloc[row] for row in rows]
@@ -169,7 +170,12 @@ def _opened(dataset: Dataset, pair: pd.Series) -> Panel:
     ]
     across = [_("across: {borders}").format(borders=pair["across"])] if pair["across"] else []
     said = [_("similarity {s}").format(s=f"{pair['score']:.4g}"), *across, *cells]
-    return Panel(_("Side by side"), [_tile(dataset, row, "", LARGE) for row in rows], said, large=True)
+    with st.container(border=True):
+        left, right = st.columns([5, 3], gap="medium")
+        with left:
+            large = [_tile(dataset, row, "", LARGE) for row in rows]
+            gallery.show(large, key="side_by_side", columns=2, heading=_("Side by side"))
+        right.markdown("  \n".join(plain(line) for line in said))
 
 
 def _labels(dataset: Dataset, found: Inspection) -> None:
