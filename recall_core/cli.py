@@ -33,7 +33,7 @@ from .ranking import Ranking
 from .rerank import RERANKERS
 from .similarity import SIMILARITIES
 from .slices import score_of, slices
-from .sources import encode_dataset
+from .sources import encode_dataset, resolve
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
 from .splits import SPLITS
 from .tables import COLUMN_NAMES
@@ -45,11 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], None] = parsed.run
     try:
         run(parsed)
+        print(end="", flush=True)  # what is printed must have arrived, too
     except (DataError, MissingDependency) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         sys.stderr.close()  # the reader has left; a second message about it helps nobody
+    except OSError as error:
+        print(f"error: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
@@ -170,10 +176,13 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(parsed: argparse.Namespace) -> None:
+    _check_outputs(parsed)
     spec = spec_of(parsed)
     dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
     encoded = None
     if parsed.save_embeddings is not None:
+        if resolve(dataset, spec).encoder is None:
+            raise DataError("--save-embeddings writes what an encoder makes, and here vectors or scores are given")
         encoded = encode_dataset(dataset, spec)
         with _writable(parsed.save_embeddings).open("wb") as stream:
             np.save(stream, encoded)
@@ -201,6 +210,15 @@ def _evaluate(parsed: argparse.Namespace) -> None:
     else:
         sections = [report.slices_text(table, column, metric) for column, table in sliced.items()]
         print(report.text(evaluation), *sections, sep="", end="")
+
+
+def _check_outputs(parsed: argparse.Namespace) -> None:
+    """Find out before hours of ranking, not after, that a result cannot be kept."""
+    for name in (parsed.csv, parsed.html, parsed.trec_qrels, parsed.trec_run, parsed.save_embeddings):
+        if name is not None:
+            _writable(name)
+    if parsed.save is not None:
+        runs.check_free(Path(parsed.save), force=parsed.force)
 
 
 @contextmanager
@@ -253,8 +271,11 @@ def run_names(folders: Sequence[str]) -> list[str]:
     """Name each run by its folder's name, or by the path as given where two share a name."""
     short = [Path(folder).resolve().name for folder in folders]
     names = [one if short.count(one) == 1 else folder for one, folder in zip(short, folders, strict=True)]
-    if len(set(names)) < len(names):
-        raise DataError(f"{max(names, key=names.count)} is named twice; a run is compared with another")
+    there = [Path(folder).resolve() for folder in folders]
+    if len(set(there)) < len(there):
+        raise DataError(
+            f"{folders[there.index(max(there, key=there.count))]} is named twice; a run is compared with another"
+        )
     return names
 
 
@@ -477,4 +498,6 @@ def _writable(name: str) -> Path:
     path = Path(name)
     if not path.absolute().parent.is_dir():
         raise DataError(f"{name} cannot be written: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise DataError(f"{name} cannot be written: it is a folder; name a file")
     return path

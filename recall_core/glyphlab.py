@@ -82,6 +82,8 @@ def write(folder: Path, *, seed: int = DEFAULT_SEED, variant: str = "standard") 
 
     The same seed and variant give the same bytes. ``DataError`` where one of the files is there already.
     """
+    if seed < 0:
+        raise DataError(f"the seed is {seed}; a seed is a whole number of at least 0")
     images, table, corrupted = generate(seed=seed, variant=variant)
     folder = Path(folder)
     for name in ("images.npy", "metadata.csv", "corrupted_test.npy"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,20 +53,31 @@ def save(evaluation: Evaluation, folder: Path, *, force: bool = False) -> None:
         Something is there already, or the folder cannot be made.
     """
     folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()):
+    check_free(folder, force=force)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
+            made = Path(beside, "made")
+            made.mkdir()
+            _write(evaluation, made)
+            if folder.exists():
+                folder.rename(Path(beside, "former"))
+            made.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+
+def check_free(folder: Path, *, force: bool = False) -> None:
+    """Refuse a folder that holds anything but a former run, and that too unless it may be replaced."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise DataError(f"{folder} is a file; name a new folder for the run")
+    if any(folder.iterdir()):
         if not (folder / "report.json").is_file():
             raise DataError(f"{folder} holds other files; choose a new folder for the run")
         if not force:
             raise DataError(f"{folder} holds a run already; choose another folder, or replace it with --force")
-    started = folder.with_name(folder.name + ".part")
-    shutil.rmtree(started, ignore_errors=True)
-    try:
-        started.mkdir(parents=True)
-        _write(evaluation, started)
-        shutil.rmtree(folder, ignore_errors=True)
-        started.rename(folder)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
 
 
 def open_run(folder: Path) -> Evaluation:

@@ -1,6 +1,7 @@
 """The command line, as a user types it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,10 @@ def test_the_printed_command_prints_the_same_report() -> None:
         ([LAB, "--embeddings", "nowhere.npy"], "nowhere.npy cannot be read"),
         ([LAB, "--csv", "no/such/folder/out.csv"], "there is no folder no/such/folder"),
         ([LAB, "--query", "view_id=0"], "--query and --gallery go together"),
+        ([LAB, "--csv", str(DATA)], "it is a folder; name a file"),
+        ([LAB, "--save", str(DATA)], "holds other files; choose a new folder"),
+        ([LAB, "--scores", "s.npy", "--save-embeddings", "e.npy"], "here vectors or scores are given"),
+        ([LAB, "--split", "random", "--seed", "-1"], "the seed is -1"),
     ],
 )
 def test_what_cannot_be_right_is_one_line_and_exit_code_2(
@@ -67,6 +72,38 @@ def test_what_cannot_be_right_is_one_line_and_exit_code_2(
     assert message in err
     assert err.startswith("error: ")
     assert len(err.strip().splitlines()) == 1
+
+
+def test_what_the_system_refuses_is_one_line_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    code, out, err = run(capsys, "glyphlab", str(tmp_path / "file"))
+    assert (code, out, err) == (2, "", f"error: {tmp_path / 'file'}: File exists\n")
+    assert run(capsys, "glyphlab", str(tmp_path / "lab"), "--seed", "-1")[0] == 2
+    assert not (tmp_path / "lab").exists()
+
+
+def test_an_interrupted_command_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load", interrupted)
+    assert run(capsys, "evaluate", LAB) == (130, "", "")
+
+
+def test_output_is_utf_8_whatever_the_terminal_says(tmp_path: Path) -> None:
+    (tmp_path / "ő").mkdir()
+    (tmp_path / "ő" / "metadata.csv").write_text("id,label\na,é\nb,é\n", encoding="utf-8")
+    np.save(tmp_path / "ő" / "embeddings.npy", np.eye(2))
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "recall_core", "evaluate", "ő", "--json"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=ascii_only,
+        check=True,
+    )
+    printed = json.loads(done.stdout.decode("utf-8"))
+    assert printed["spec"]["data"] == printed["dataset"]["name"] == "ő"
 
 
 def test_one_row_a_query_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

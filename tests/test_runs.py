@@ -72,6 +72,30 @@ def test_a_former_run_is_replaced_only_when_asked_and_other_files_never(lab: Eva
     assert sorted(path.name for path in saved.parent.iterdir()) == ["other", "run"]
 
 
+def test_a_run_is_not_saved_in_the_place_of_a_file(lab: Evaluation, saved: Path) -> None:
+    with pytest.raises(DataError, match="is a file; name a new folder"):
+        lab.save(saved / "report.json", force=True)
+    with pytest.raises(DataError, match="cannot be written"):
+        lab.save(saved / "report.json" / "run")
+
+
+def test_a_save_that_breaks_off_leaves_what_was_there(
+    lab: Evaluation, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (saved.parent / "run.part").mkdir()  # somebody else's
+    before = {path.name: path.read_bytes() for path in saved.iterdir() if path.is_file()}
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "_write_thumbnails", interrupted)
+    for folder in (saved, saved.parent / "new"):
+        with pytest.raises(KeyboardInterrupt):
+            lab.save(folder, force=True)
+    assert {path.name: path.read_bytes() for path in saved.iterdir() if path.is_file()} == before
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["run", "run.part"]
+
+
 def test_vectors_without_pictures_are_saved_too(tmp_path: Path) -> None:
     evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", ""]), ks=(1,)).save(tmp_path / "run")
     opened = runs.open_run(tmp_path / "run")
