@@ -82,6 +82,10 @@ def test_what_the_system_refuses_is_one_line_too(capsys: pytest.CaptureFixture[s
     assert not (tmp_path / "lab").exists()
 
 
+def test_a_message_is_one_line_even_about_a_name_of_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(run(capsys, "evaluate", LAB, "--embeddings", "no\nwhere.npy")[2].splitlines()) == 1
+
+
 def test_an_interrupted_command_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
