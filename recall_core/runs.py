@@ -30,7 +30,7 @@ from .ranking import Ranking
 from .relevance import Relevance, Sets
 from .spec import Spec
 from .splits import Split
-from .tables import read_table
+from .tables import parse_table, read_text
 
 SHOWN = 12
 """Thumbnails are kept of the queries, of this many items at the top of each list, and of the best relevant item."""
@@ -90,7 +90,7 @@ def open_run(folder: Path) -> Evaluation:
     """
     folder = Path(folder)
     saved = _read_report(folder)
-    table = read_table(folder / "items.csv")
+    table = parse_table(read_text(folder / "items.csv"), "items.csv", keep_blank=True)
     spec = Spec.from_json(saved["spec"])
     pictures = None
     if (folder / "thumbnails").is_dir():

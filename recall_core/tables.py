@@ -76,7 +76,7 @@ def read_table(path: Path, *, encoding: str = "utf-8") -> pd.DataFrame:
 def parse_table(text: str, name: str, *, keep_blank: bool = False) -> pd.DataFrame:
     """Read a table out of text, as ``read_table`` does out of a file; ``name`` is what messages call it.
 
-    Rows without a filled cell, as spreadsheets leave them at the end, are passed over unless ``keep_blank``.
+    Rows without a filled cell at the end, as spreadsheets leave them, are passed over unless ``keep_blank``.
     """
     text, delimiter = _declared(text)
     first = next((line for line in io.StringIO(text) if line.strip()), "")
@@ -102,6 +102,8 @@ def parse_table(text: str, name: str, *, keep_blank: bool = False) -> pd.DataFra
             rows.append([normal(cell) for cell in cells])
     except csv.Error as error:
         raise DataError(f"{name} line {reader.line_num}: {error}; is this a text table with closed quotes?") from error
+    while rows and not keep_blank and not any(cell.strip() for cell in rows[-1]):
+        rows.pop()
     if header[0] == "" and len(header) > 1:
         header[0] = "column 1"  # the nameless row numbers that pandas writes
     _check_header(name, header)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_core.errors import DataError
-from recall_core.tables import find_columns, number, read_table
+from recall_core.tables import find_columns, number, parse_table, read_table
 
 
 def write(folder: Path, content: str | bytes) -> Path:
@@ -78,6 +78,13 @@ def test_an_unknown_encoding_and_a_missing_file_are_named(tmp_path: Path) -> Non
 def test_only_real_line_ends_end_a_row(tmp_path: Path) -> None:
     table = read_table(write(tmp_path, "id,note\ra,one\u2028two\x0bthree\x85\rb,x\r"))
     assert table["note"].tolist() == ["one\u2028two\x0bthree\x85", "x"]
+
+
+def test_blank_rows_at_the_end_are_no_rows_and_others_keep_their_place(tmp_path: Path) -> None:
+    text = "id,label\na,x\n,\nb,\n,\n , \n"
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    assert read_table(tmp_path / "t.csv").to_numpy().tolist() == [["a", "x"], ["", ""], ["b", ""]]
+    assert len(parse_table(text, "t.csv", keep_blank=True)) == 5
 
 
 def test_excels_line_that_names_the_separator_and_blank_lines_at_the_top_are_passed_over(tmp_path: Path) -> None:
