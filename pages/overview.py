@@ -2,20 +2,36 @@
 
 import streamlit as st
 
-from pages.shared import banner, charts, choices, copying, engine_words, gallery, numbers, shell, tiles
+from pages.shared import (
+    banner,
+    cached,
+    charts,
+    choices,
+    copying,
+    engine_words,
+    gallery,
+    more_curves,
+    numbers,
+    shell,
+    slicing,
+    taking_home,
+    tiles,
+)
 from pages.shared.cached import ROOT
 from pages.shared.words import _, plain
 
 N_WORST = 9
 
 here = shell.enter()
-evaluation = here.evaluation
+whole = here.evaluation
+only = slicing.asked(whole)
+evaluation = cached.sliced(whole, only) if only else whole
 shell.header(_("Overview"), _("How often does a right picture stand among the first k?"), here, evaluation)
 banner.show(evaluation)
+slicing.say(whole, evaluation, only)
 numbers.cards(evaluation)
 
-
-worst = tiles.worst(evaluation, here.k, N_WORST)
+worst = tiles.worst(whole, here.k, N_WORST, only)
 
 
 def open_picked() -> None:
@@ -25,43 +41,58 @@ def open_picked() -> None:
         shell.go("query", **worst[picked - 1].address)
 
 
-verdict = numbers.verdict(evaluation)
-if verdict == "empty":
-    st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
-elif verdict == "partners":
-    st.info(_("Every query that has a right picture finds it first. What is missing are partners, not skill: this split tore them apart. Choose a split that keeps one of each on both sides."))  # fmt: skip  # noqa: E501
-elif verdict == "saturated":
-    st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
-    with st.container(horizontal=True):
-        for i, harder in enumerate(choices.harder(here.dataset, here.folder, evaluation.spec)):
-            st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))
-if worst:
-    gallery.show(
-        [failure.tile for failure in worst],
-        key="worst",
-        columns=N_WORST,
-        heading=_("Missed at k = {k}, the deepest first").format(k=here.k),
-        pick=True,
-        on_event=open_picked,
-    )
-    st.page_link("pages/failures.py", label=_("All failures, with their reasons"), icon="➡️")
-elif verdict == "saturated":
-    first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
-    gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))
+number_tab, slice_tab, curve_tab = slicing.tabs()
+if number_tab.open:
+    with number_tab:
+        verdict = numbers.verdict(evaluation)
+        if verdict == "empty":
+            st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
+        elif verdict == "partners":
+            st.info(_("Every query that has a right picture finds it first. What is missing are partners, not skill: this split tore them apart. Choose a split that keeps one of each on both sides."))  # fmt: skip  # noqa: E501
+        elif verdict == "saturated":
+            st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
+            with st.container(horizontal=True):
+                for i, harder in enumerate(choices.harder(here.dataset, here.folder, evaluation.spec)):
+                    st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))
+        if worst:
+            gallery.show(
+                [failure.tile for failure in worst],
+                key="worst",
+                columns=N_WORST,
+                heading=_("Missed at k = {k}, the deepest first").format(k=here.k),
+                pick=True,
+                on_event=open_picked,
+            )
+            st.page_link(
+                "pages/failures.py",
+                label=_("All failures, with their reasons"),
+                icon="➡️",
+                query_params=slicing.link(only),
+            )
+        elif verdict == "saturated":
+            first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
+            gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))
 
-curves, ks = evaluation.curves, evaluation.spec.ks
-figures = {
-    _("Found among the first k (R@k)"): charts.curves(curves, "recall", here.k, "R@k", ks),
-    _("How early they come (mAP@k)"): charts.curves(curves, "map", here.k, "mAP@k", ks),
-    _("Rank of the first right picture"): charts.first_hits(evaluation.first_hits, here.k),
-}
-for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), strict=True):
-    place.markdown(f"**{title}**")
-    place.plotly_chart(figure, config={"displayModeBar": False}, key=title, alt=title)
+        curves, ks = evaluation.curves, evaluation.spec.ks
+        figures = {
+            _("Found among the first k (R@k)"): charts.curves(curves, "recall", here.k, "R@k", ks),
+            _("How early they come (mAP@k)"): charts.curves(curves, "map", here.k, "mAP@k", ks),
+            _("Rank of the first right picture"): charts.first_hits(evaluation.first_hits, here.k),
+        }
+        for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), strict=True):
+            place.markdown(f"**{title}**")
+            place.plotly_chart(figure, config={"displayModeBar": False}, key=title, alt=title)
 
-with st.expander(_("All numbers")):
-    numbers.table(evaluation)
+        with st.expander(_("All numbers")):
+            numbers.table(evaluation)
+if slice_tab.open:
+    with slice_tab:
+        slicing.tab(whole, here.k)
+if curve_tab.open:
+    with curve_tab:
+        more_curves.tab(here, evaluation)
 st.subheader(_("How these numbers were made"), anchor=False)
 how = engine_words.describe(evaluation.spec.replace(data=here.name))
 st.markdown(plain(how.replace(str(here.folder), here.name)))
-copying.buttons(here.query, choices.to_command(here.spec, ROOT))
+taking_home.buttons(here, evaluation)
+copying.buttons({**here.query, **slicing.link(only)}, choices.to_command(here.spec, ROOT))

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import cached
 from tests.conftest import ROOT, SHARED, needs_shared
 
-PAGES = ("start", "overview", "failures", "query")
+PAGES = ("start", "overview", "failures", "query", "compare")
 
 
 @pytest.fixture(autouse=True)
@@ -212,6 +212,7 @@ def test_every_page_speaks_hungarian(page: str) -> None:
         "overview": "Áttekintés",
         "failures": "Tévesztések",
         "query": "Lekérdezés",
+        "compare": "Összehasonlítás",
     }
     assert app.title[0].value == titles[page]
 

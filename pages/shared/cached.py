@@ -13,17 +13,19 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import pandas as pd
 import streamlit as st
 
-from recall_core import failures, images, sources
+from recall_core import curves, failures, images, sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
-from recall_core.evaluation import Evaluation, evaluate
+from recall_core.evaluation import Evaluation, evaluate, select_queries
 from recall_core.images import Pictures
 from recall_core.inspection import Inspection, inspect
 from recall_core.places import PICTURE_SUFFIXES
+from recall_core.runs import open_run
 from recall_core.samples import SAMPLES
-from recall_core.spec import Spec
+from recall_core.spec import Filter, Spec, write_filter
 from recall_core.vectors import Array
 
 from . import own
@@ -85,6 +87,67 @@ def evaluation(data: Dataset, spec: Spec) -> Evaluation:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
     return evaluate(_data, _spec, encoded=encoded(_data, _spec))
+
+
+def run(folder: Path) -> Evaluation:
+    """Open a saved run, or take it as anybody opened it before."""
+    return _run(f"{folder} {_stamp(folder / 'report.json')}", folder)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _run(key: str, _folder: Path) -> Evaluation:
+    return open_run(_folder)
+
+
+def sliced(evaluation: Evaluation, conditions: Filter) -> Evaluation:
+    """Narrow an evaluation to some of its queries, or take it as anybody narrowed it before."""
+    return _sliced(f"{_key(evaluation)} {write_filter(conditions)}", evaluation, conditions)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _sliced(key: str, _whole: Evaluation, _conditions: Filter) -> Evaluation:
+    return select_queries(_whole, _conditions)
+
+
+def precision_recall(evaluation: Evaluation) -> pd.DataFrame:
+    """Draw the curve once for everybody."""
+    return _precision_recall(_key(evaluation), evaluation)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _precision_recall(key: str, _evaluation: Evaluation) -> pd.DataFrame:
+    return curves.precision_recall(_evaluation)
+
+
+def similarities(data: Dataset, evaluation: Evaluation) -> curves.Similarities:
+    """Draw the pairs once for everybody."""
+    return _similarities(_key(evaluation), data, evaluation)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _similarities(key: str, _data: Dataset, _evaluation: Evaluation) -> curves.Similarities:
+    return curves.similarities(_evaluation, encoded=encoded(_data, _evaluation.spec.replace(slice=None)))
+
+
+def pca_map(data: Dataset, evaluation: Evaluation, k: int) -> curves.Map:
+    """Draw the map once for everybody."""
+    return _pca_map(f"{_key(evaluation)} {k}", data, evaluation, k)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _pca_map(key: str, _data: Dataset, _evaluation: Evaluation, _k: int) -> curves.Map:
+    vectors = encoded(_data, _evaluation.spec.replace(slice=None))
+    return curves.pca_map(_evaluation, _k, encoded=vectors, n=N_POINT)
+
+
+N_POINT = 2000
+"""Plotly draws so many points at once without delay."""
+
+
+def _key(evaluation: Evaluation) -> str:
+    query_images = evaluation.spec.query_images
+    stamp = _stamp(Path(query_images)) if query_images else ""
+    return f"{evaluation.dataset.fingerprint} {evaluation.spec.key()} {stamp}"
 
 
 def encoded(data: Dataset, spec: Spec) -> Array | None:

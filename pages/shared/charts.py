@@ -3,7 +3,7 @@
 Direction and pooled are told apart by dash and symbol as well as by colour; hit and miss by pattern too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pandas as pd
@@ -77,6 +77,192 @@ def first_hits(frame: pd.DataFrame, k: int) -> go.Figure:
     return _plain(figure)
 
 
+def precision_recall(frame: pd.DataFrame) -> go.Figure:
+    """Draw precision over recall, a line for each direction and the pooled one, with bands.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From ``curves.precision_recall``.
+    """
+    figure = go.Figure()
+    lines = frame.rename(columns={"recall": "k", "precision": "value"})
+    for style, (direction, line) in zip(STYLES, lines.groupby("direction", sort=False), strict=False):
+        _add_line(figure, str(direction), line, (), *style, hover=_("recall %{x:.2f}: precision %{y:.4f}"))
+    figure.update_layout(showlegend=len(figure.data) > 2)
+    figure.update_xaxes(title=_("recall"), range=[-0.02, 1.02], zeroline=False)
+    figure.update_yaxes(title=_("precision"), range=[-0.02, 1.04], zeroline=False)
+    return _plain(figure)
+
+
+def similarities(frame: pd.DataFrame) -> go.Figure:
+    """Draw how alike right pairs are, and other pairs: shares of their own kind, as steps.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``Similarities.histogram``.
+    """
+    figure = go.Figure()
+    middle, names = (frame["low"] + frame["high"]) / 2, (_("right pairs"), _("other pairs"))
+    for column, name, colour, dash in zip(("right", "other"), names, (HIT, MISS), ("solid", "dash"), strict=True):
+        figure.add_scatter(
+            x=middle,
+            y=frame[column],
+            name=name,
+            mode="lines",
+            line={"color": colour, "dash": dash, "shape": "hvh", "width": 2},
+            fill="tozeroy",
+            fillcolor=_faded(colour),
+            hovertemplate="%{x:.3f}: %{y:.1%}",
+        )
+    figure.update_xaxes(title=_("similarity"), zeroline=False)
+    figure.update_yaxes(title=_("share of the pairs"), tickformat=".0%", rangemode="tozero")
+    figure = _plain(figure)
+    figure.update_layout(legend={"x": 0, "xanchor": "left", "y": 1, "yanchor": "top"})
+    return figure
+
+
+def scatter(points: pd.DataFrame, colour: pd.Series, explained: tuple[float, float], *, hits: bool) -> go.Figure:
+    """Draw a map: a point an item, its symbol and colour by what it is.
+
+    Parameters
+    ----------
+    points : DataFrame
+        ``Map.points``.
+    colour : Series
+        What each point is coloured by.
+    explained : tuple of float
+        Share of the variance along each axis.
+    hits : bool
+        The colours say hit or miss.
+    """
+    figure = go.Figure()
+    fates = {
+        "hit": (_("hit"), HIT, "circle"),
+        "miss": (_("miss"), MISS, "x"),
+        "": (_("gallery"), "#7d8590", "circle-open"),
+    }
+    for i, (value, part) in enumerate(points.groupby(colour.to_numpy(), sort=True)):
+        looks = fates[str(value)] if hits else (str(value), PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)])
+        name, tint, symbol = looks
+        figure.add_scattergl(
+            x=part["x"],
+            y=part["y"],
+            name=name,
+            mode="markers",
+            marker={"color": tint, "symbol": symbol, "size": 7, "opacity": 0.8},
+            customdata=part[["row", "id"]].to_numpy(),
+            hovertemplate="%{customdata[1]}",
+        )
+    shares = [f"{share:.0%}" for share in explained]
+    figure.update_xaxes(title=_("first component, {share} of the variance").format(share=shares[0]), zeroline=False)
+    figure.update_yaxes(title=_("second component, {share}").format(share=shares[1]), zeroline=False)
+    figure = _plain(figure)
+    figure.update_layout(
+        height=2 * HEIGHT, dragmode="select", legend={"x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top"}
+    )
+    return figure
+
+
+def trend(frame: pd.DataFrame, name: str) -> go.Figure:
+    """Draw a score over epochs, with its intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``comparison.run_table`` of one metric with a column ``epoch``, ascending.
+    name : str
+        As the axis says it.
+    """
+    figure = go.Figure(
+        go.Scatter(
+            x=frame["epoch"],
+            y=frame["value"],
+            mode="lines+markers",
+            line={"color": STYLES[0][0], "width": 2},
+            marker={"size": 8},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": frame["high"] - frame["value"],
+                "arrayminus": frame["value"] - frame["low"],
+                "thickness": 1.5,
+            },
+            text=frame["run"],
+            hovertemplate="%{text}: %{y:.4f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=_("epoch"), zeroline=False)
+    figure.update_yaxes(title=name, zeroline=False)
+    return _plain(figure)
+
+
+def rank_moves(frame: pd.DataFrame, names: tuple[str, str], words: Mapping[str, str]) -> go.Figure:
+    """Draw the rank of the first right item in one run against that in another; larger where more queries stand.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``comparison.query_moves``; queries that found nothing in one of the two are left out.
+    names : tuple of str
+        Of the two runs.
+    words : mapping
+        What each outcome is called.
+    """
+    found = frame[(frame["first_rank"] > 0) & (frame["second_rank"] > 0)]
+    found = found.assign(address=found["direction"] + ":" + (found["query"] + 1).astype(str))
+    columns = ["outcome", "first_rank", "second_rank"]
+    counted = (
+        found.groupby(columns, sort=True)
+        .agg(n=("id", "size"), example=("id", "first"), address=("address", "first"))
+        .reset_index()
+    )
+    figure = go.Figure()
+    looks = {
+        "lost": (MISS, "x"),
+        "won": (HIT, "circle"),
+        "tied": ("#7d8590", "circle-open"),
+        "left out": ("#b8679a", "square"),
+    }
+    for outcome, (colour, symbol) in looks.items():
+        part = counted[counted["outcome"] == outcome]
+        if len(part):
+            figure.add_scatter(
+                x=part["first_rank"],
+                y=part["second_rank"],
+                name=words[outcome],
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": symbol,
+                    "size": (part["n"].clip(upper=100) ** 0.5 * 4 + 4),
+                    "opacity": 0.75,
+                },
+                customdata=part[["n", "example", "address"]].to_numpy(),
+                hovertemplate=_("rank %{x} → %{y}: %{customdata[0]} queries, such as %{customdata[1]}"),
+            )
+    figure.update_xaxes(title=_("rank in {name}").format(name=names[0]), type="log", dtick=1, zeroline=False)
+    figure.update_yaxes(title=_("rank in {name}").format(name=names[1]), type="log", dtick=1, zeroline=False)
+    figure = _plain(figure)
+    figure.update_layout(
+        height=400,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+    )
+    return figure
+
+
+PALETTE = ("#2b7fc2", "#d9772b", "#1a9a78", "#b8679a", "#7d8590", "#a58a12")
+SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
+"""Two values have the same colour, or the same symbol, but hardly ever both."""
+
+
+def _faded(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.13)"
+
+
 def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
     """Gather ranks into the bins 1, 2, 3, 4–5, 6–10, … > 50, with a border at k; the last is "none".
 
@@ -100,15 +286,22 @@ def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
 
 
 def _add_line(
-    figure: go.Figure, name: str, line: pd.DataFrame, ks: Sequence[int], colour: str, dash: str, symbol: str
+    figure: go.Figure,
+    name: str,
+    line: pd.DataFrame,
+    ks: Sequence[int],
+    colour: str,
+    dash: str,
+    symbol: str,
+    *,
+    hover: str = "k = %{x}: %{y:.4f}",
 ) -> None:
     shown = _("both") if name == POOLED else name.replace("->", " → ")
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     figure.add_scatter(
         x=[*line["k"], *line["k"][::-1]],
         y=[*line["high"], *line["low"][::-1]],
         fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},0.13)",
+        fillcolor=_faded(colour),
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
@@ -124,7 +317,7 @@ def _add_line(
         line={"color": colour, "dash": dash, "width": 2},
         marker={"symbol": symbol, "size": [8 if k in ks else 0 for k in line["k"]], "opacity": 1},
         customdata=line[["low", "high"]].to_numpy(),
-        hovertemplate="k = %{x}: %{y:.4f} [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
+        hovertemplate=hover + " [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
     )
 
 

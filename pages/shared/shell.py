@@ -178,7 +178,12 @@ def _sections() -> dict[str, dict[str, str]]:
     """Say which pages there are: section → file name → title. Sections without a page are left out."""
     return {
         "": {"start": _("Start")},
-        _("Explore"): {"overview": _("Overview"), "failures": _("Failures"), "query": _("Query")},
+        _("Explore"): {
+            "overview": _("Overview"),
+            "failures": _("Failures"),
+            "query": _("Query"),
+            "compare": _("Compare"),
+        },
         _("Learn"): {"lesson": _("Lesson"), "exercises": _("Exercises"), "leakage": _("Leakage"), "definitions": _("Definitions")},
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 from recall_core.dataset import Dataset
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.failures import failures
+from recall_core.spec import Filter, write_filter
 
 from . import cached
 from .gallery import PAGE_SIZE, Panel, Tile
@@ -95,12 +96,13 @@ class Failure:
     tile: Tile
 
 
-def worst(evaluation: Evaluation, k: int, n: int) -> list[Failure]:
-    """Show the first ``n`` queries that miss at k, the worst first."""
-    return [_failure(evaluation, facts) for facts in failures(evaluation, k).head(n).to_dict("records")]
+def worst(evaluation: Evaluation, k: int, n: int, where: Filter = ()) -> list[Failure]:
+    """Show the first ``n`` queries that miss at k, the worst first; with ``where``, of those queries."""
+    found, link = failures(evaluation, k, where=where), {"slice": write_filter(where)} if where else {}
+    return [_failure(evaluation, facts, link) for facts in found.head(n).to_dict("records")]
 
 
-def _failure(evaluation: Evaluation, facts: Mapping[Any, Any]) -> Failure:
+def _failure(evaluation: Evaluation, facts: Mapping[Any, Any], link: Mapping[str, str]) -> Failure:
     if not facts["n_relevant"]:
         place = _("has no right one")
     elif facts["first_rank"]:
@@ -109,7 +111,7 @@ def _failure(evaluation: Evaluation, facts: Mapping[Any, Any]) -> Failure:
         place = _("never found")
     name = str(facts["id"])
     tile = Tile(cached.query_thumbnail(evaluation, facts["row"], 128), f"{name}, {place}", place, short(name))
-    return Failure({"failure": f"{facts['direction']}:{facts['query'] + 1}"}, tile)
+    return Failure({"failure": f"{facts['direction']}:{facts['query'] + 1}", **link}, tile)
 
 
 def sample(dataset: Dataset, first: int, n: int) -> list[Tile]:

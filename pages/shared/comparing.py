@@ -1,0 +1,303 @@
+"""What Compare compares: runs by name, from the current data set or saved, and how they are shown."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from recall_core import comparison, report
+from recall_core.comparison import Comparison
+from recall_core.errors import DataError
+from recall_core.evaluation import Evaluation
+from recall_core.spec import Spec
+
+from . import cached, charts, choices, gallery, listing, numbers, shell, taking_home, tiles
+from .failure_list import signed
+from .gallery import Tile
+from .listing import Row
+from .shell import quiet
+from .words import _, number, plain
+
+VECTORS, SAVED = "vectors:", "saved:"
+"""How a run's name begins that is made of given vectors, or was saved; any other name is an encoder's."""
+
+MOST_RUNS, N_LISTED, N_TILES = 8, 60, 12
+RUNS = "runs"
+"""The runs that are compared, in the URL."""
+
+NAME = "on"
+"""The query that is looked at, in the URL: ``DIRECTION:NUMBER`` in the first of the two runs."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which runs, by name, the score that decides, and which two are looked at closely."""
+
+    names: tuple[str, ...]
+    metric: str
+    first: int
+    second: int
+
+
+def offered(here: shell.Here) -> dict[str, Path | None]:
+    """Name what can be compared: encoders and vectors of the data set, and saved runs with their folders."""
+    fields = choices.offered(here.dataset, here.folder)
+    names = [name for name in fields["encoder"] if name != choices.NONE]
+    names += [VECTORS + name for name in here.dataset.embeddings]
+    return dict.fromkeys(names) | {SAVED + folder.name: folder for folder in _saved()}
+
+
+def current(here: shell.Here) -> str:
+    """Under which of these names stands what the sidebar says?"""
+    spec = here.evaluation.spec
+    return VECTORS + spec.embeddings if spec.embeddings else str(spec.encoder)
+
+
+def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
+    """Ask which runs; the URL is the only place where they are kept, separated by commas."""
+    mine = current(here)
+    start = list(dict.fromkeys([*([mine] if mine in there else []), *there]))[:2]
+    asked = [name for name in st.query_params.get(RUNS, "").split(",") if name in there]
+    st.session_state["runs_shown"] = (asked or start)[:MOST_RUNS]
+    chosen: list[str] = st.multiselect(
+        _("Runs: encoders and vectors of this data set, with the other choices at the left; and saved runs"),
+        list(there),
+        key="runs_shown",
+        on_change=_choose,
+        max_selections=MOST_RUNS,
+    )
+    return chosen
+
+
+def _choose() -> None:
+    st.query_params[RUNS] = ",".join(st.session_state["runs_shown"])
+
+
+def spec_of(here: shell.Here, name: str) -> Spec:
+    """Give the spec of the sidebar with another encoder, or other vectors."""
+    if name.startswith(VECTORS):
+        return here.spec.replace(embeddings=name.removeprefix(VECTORS), encoder=None)
+    return here.spec.replace(encoder=name, embeddings=None)
+
+
+def evaluations(here: shell.Here, names: Sequence[str], there: Mapping[str, Path | None]) -> dict[str, Evaluation]:
+    """Evaluate what is named, or open it."""
+    found = {}
+    with st.spinner(_("Comparing the pictures …")):
+        for name in names:
+            folder = there[name]
+            found[name] = cached.evaluation(here.dataset, spec_of(here, name)) if folder is None else cached.run(folder)
+    return found
+
+
+def commands(here: shell.Here, names: Sequence[str], there: Mapping[str, Path | None], common: bool) -> str:
+    """Spell the commands that print the same."""
+    lines, folders = [], []
+    for name in names:
+        folder = "runs/" + re.sub(r"\W+", "-", name.removeprefix(SAVED))
+        folders.append(folder)
+        if there[name] is None:
+            lines.append(choices.to_command(spec_of(here, name), cached.ROOT) + f" --save {shlex.quote(folder)}")
+    return "\n".join([*lines, f"python -m recall_core compare {shlex.join(folders)}" + (" --common" if common else "")])
+
+
+def epochs(names: Sequence[str]) -> list[int]:
+    """Which epochs are these runs of? Names that differ in the number at their end alone; else none."""
+    found = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+    if len(names) < 3 or not all(found) or len({match.group(1) for match in found if match}) > 1:
+        return []
+    return [int(match.group(2)) for match in found if match]
+
+
+def runs_table(compared: Comparison, metrics: Sequence[str]) -> None:
+    """Show what each run scores, with the interval of the first metric drawn."""
+    found = comparison.run_table(compared, metrics)
+    rows = []
+    for name in compared.names:
+        own = [found[(found["run"] == name) & (found["metric"] == metric)].iloc[0] for metric in metrics]
+        cells = (name, *(_with_ends(facts["value"], facts["low"], facts["high"]) for facts in own))
+        counts = _("{n} of {m}").format(n=number(int(own[0]["n_counted"])), m=number(int(own[0]["n_query"])))
+        rows.append(Row((*cells, counts), own[0]["value"], own[0]["low"], own[0]["high"]))
+    heads = [_("run"), *map(numbers.metric_label, metrics), _("queries"), numbers.metric_label(metrics[0])]
+    listing.show(_("Runs"), heads, rows, key="runs_table")
+
+
+def tests_table(compared: Comparison, metrics: Sequence[str]) -> None:
+    """Show the paired differences, with their tests."""
+    found = comparison.paired_tests(compared, metrics)
+    widest = max([0.01, *found[["low", "high", "difference"]].abs().max().dropna()])
+    rows = []
+    for facts in found.to_dict("records"):
+        difference = _signed_with_ends(facts["difference"], facts["low"], facts["high"])
+        outcome = " / ".join(number(int(facts[name])) for name in ("won", "lost", "tied"))
+        groups = _("{n} of {m}").format(n=number(facts["n_changed"]), m=number(facts["n_group"]))
+        label = f"{facts['second']} − {facts['first']}"
+        tests = (_p(facts["p"]), _p(facts["p_holm"]))
+        cells = (label, numbers.metric_label(str(facts["metric"])), difference, *tests, outcome, groups)
+        rows.append(Row(cells, facts["difference"], facts["low"], facts["high"]))
+    heads = [
+        _("pair"),
+        _("score"),
+        _("difference"),
+        "p",
+        _("p corrected"),
+        _("won / lost / tied"),
+        _("groups that differ"),
+        "",
+    ]
+    listing.show(_("Differences"), heads, rows, key="tests_table", domain=(-widest, widest))
+    quiet(_("Differences are paired by query; intervals and sign-flip tests take whole groups. “p corrected” is Holm's, for all rows of this table: below 0.05 the difference is more than chance."))  # fmt: skip  # noqa: E501
+
+
+def exports(compared: Comparison, metrics: Sequence[str]) -> None:
+    """Offer the table of runs as files."""
+    table, latex = comparison.run_table(compared, metrics), report.comparison_latex(compared, metrics)
+    with st.container(horizontal=True):
+        st.download_button(_("Table as CSV"), report.table_csv(table), file_name="runs.csv", mime="text/csv", key="runs_csv", on_click="ignore")  # fmt: skip  # noqa: E501
+        st.download_button(_("Table as LaTeX"), latex, file_name="runs.tex", mime="text/plain", key="runs_tex", on_click="ignore")  # fmt: skip  # noqa: E501
+
+
+def trend(compared: Comparison, metric: str) -> None:
+    """Draw the score over the epochs, where the runs are epochs."""
+    at = epochs(compared.names)
+    if at:
+        found = comparison.run_table(compared, [metric]).assign(epoch=at).sort_values("epoch")
+        figure = charts.trend(found, numbers.metric_label(metric))
+        st.plotly_chart(figure, config={"displaylogo": False}, key="trend", alt=_("Score over epochs"))
+
+
+def moves(compared: Comparison, chosen: Chosen) -> None:
+    """Show for two runs which queries are won and lost, and both galleries of one query."""
+    found = comparison.query_moves(compared, chosen.metric, chosen.first, chosen.second)
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        counts = {outcome: int((found["outcome"] == outcome).sum()) for outcome in comparison.OUTCOMES}
+        shown = [outcome for outcome in comparison.OUTCOMES if counts[outcome]]
+        words = outcome_words()
+        outcome = st.segmented_control(
+            _("Queries"), shown, default=shown[0], required=True, key="outcome",
+            format_func=lambda name: f"{words[name]} · {number(counts[name])}",
+        )  # fmt: skip
+        _moved(found[found["outcome"] == outcome].reset_index(drop=True), f"{chosen} {outcome}")
+    with right:
+        names = (compared.names[chosen.first], compared.names[chosen.second])
+        figure = charts.rank_moves(found, names, words)
+        st.plotly_chart(
+            figure,
+            config={"displaylogo": False},
+            key="rank_moves",
+            on_select=_look_at_point,
+            selection_mode="points",
+            alt=_("Rank of the first right picture in both"),
+        )
+        unfound = int(((found["first_rank"] == 0) | (found["second_rank"] == 0)).sum())
+        if unfound:
+            quiet(_("{n} queries that found nothing in one of the two are not drawn.").format(n=number(unfound)))
+    _galleries(compared, chosen, found)
+
+
+def _look_at_point() -> None:
+    """Look at the query of the point that was clicked; an empty selection changes nothing."""
+    points = st.session_state["rank_moves"]["selection"]["points"]
+    given = points[0].get("customdata") if points else None
+    if given:
+        st.query_params[NAME] = str(given[2])
+
+
+def outcome_words() -> dict[str, str]:
+    """Say what became of a query."""
+    return dict(zip(comparison.OUTCOMES, (_("lost"), _("won"), _("tied"), _("left out")), strict=True))
+
+
+def _moved(found: pd.DataFrame, stamp: str) -> None:
+    """List queries; the one that is picked is looked at below."""
+    shown = found.head(N_LISTED)
+
+    def look() -> None:
+        row = listing.picked("moved", stamp, len(shown))
+        if row is not None:
+            st.query_params[NAME] = _address(shown.iloc[row])
+
+    rows = [
+        Row(
+            (
+                str(facts["id"]),
+                f"{report.number(facts['first_value'])} → {report.number(facts['second_value'])}",
+                f"{_rank(facts['first_rank'])} → {_rank(facts['second_rank'])}",
+            )
+        )
+        for facts in shown.to_dict("records")
+    ]
+    with st.container(height=330, border=False):
+        listing.show(
+            _("Queries"), [_("query"), _("score"), _("first right rank")], rows, key="moved", stamp=stamp, on_pick=look
+        )
+    if len(found) > N_LISTED:
+        quiet(_("The first {n} of {m} are listed.").format(n=N_LISTED, m=number(len(found))))
+
+
+def _galleries(compared: Comparison, chosen: Chosen, found: pd.DataFrame) -> None:
+    """Show the query that is looked at, and its list in both runs."""
+    asked = st.query_params.get(NAME, "")
+    at = next((facts for facts in found.to_dict("records") if _address(facts) == asked), found.iloc[0])
+    name = str(at["id"])
+    st.markdown("**" + _("Query {id} in both").format(id=plain(name)) + "**")
+    sides = ((chosen.first, "direction", "query"), (chosen.second, "second_direction", "second_query"))
+    for place, (run, direction_name, query) in zip(st.columns(2, gap="large"), sides, strict=True):
+        evaluation = compared.evaluations[run]
+        direction = evaluation.direction(str(at[direction_name]))
+        shown = [_query_tile(evaluation, int(direction.split.query[at[query]]), name)]
+        shown += tiles.ranked(evaluation, direction, int(at[query]), 1, N_TILES - 1)
+        with place:
+            gallery.show(shown, key=f"side_{run == chosen.second}", columns=6, heading=compared.names[run])
+
+
+def _query_tile(evaluation: Evaluation, row: int, name: str) -> Tile:
+    try:
+        source = cached.query_thumbnail(evaluation, row, 128)
+    except DataError:
+        source = cached.thumbnail(evaluation.dataset, row)  # a saved run holds the pictures as they are in the data
+    return Tile(source, _("Query {id}").format(id=name), tiles.short(name), _("asks"))
+
+
+def _address(facts: Mapping[str, object] | pd.Series) -> str:
+    return f"{facts['direction']}:{int(str(facts['query'])) + 1}"
+
+
+def _rank(rank: int) -> str:
+    return number(int(rank)) if rank else _("none")
+
+
+def _with_ends(value: float, low: float, high: float) -> str:
+    ends = f" [{report.number(low)}, {report.number(high)}]" if low == low else ""
+    return numbers.score(value) + ends
+
+
+def _signed_with_ends(value: float, low: float, high: float) -> str:
+    if value != value:
+        return _("undefined")
+    return signed(value, 4) + (f" [{signed(low, 4)}, {signed(high, 4)}]" if low == low else "")
+
+
+def _p(value: float) -> str:
+    return "" if value != value else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _saved() -> list[Path]:
+    """Folders of saved runs: those kept by this app, and those beside the data."""
+    places = (taking_home.runs_folder(), cached.data_root(), cached.data_root() / "runs")
+    found = [folder for place in places if place.is_dir() for folder in sorted(place.iterdir())]
+    return [folder for folder in found if _is_run(folder)]
+
+
+def _is_run(folder: Path) -> bool:
+    return (
+        folder.is_dir()
+        and not folder.name.startswith(".")
+        and (folder / "report.json").is_file()
+        and (folder / "ranking.npz").is_file()
+    )

@@ -1,0 +1,159 @@
+"""Compare, and the tabs of Overview, without a browser: runs, refusals, slices, files, and what is kept."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pages.shared import charts, comparing, listing, slicing, taking_home
+from recall_core import comparison, curves, evaluate, load, slices
+from recall_core.evaluation import Evaluation
+from tests.test_app import cards, run, said
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*ScriptRunContext")
+
+
+@pytest.fixture(scope="module")
+def photos() -> Evaluation:
+    return evaluate(load("photo_patches"))
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RECALL_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_two_encoders_are_compared_from_the_address() -> None:
+    app = run("compare", data="photo_patches", runs="raw,gradient")
+    assert not app.error
+    assert app.multiselect(key="runs_shown").value == ["raw", "gradient"]
+    assert "python -m recall_core compare runs/raw runs/gradient" in app.code[0].value
+    assert "From raw to gradient" in said(app)
+
+
+def test_one_run_alone_is_no_comparison() -> None:
+    assert "at least two" in run("compare", data="photo_patches", runs="raw").info[0].value
+
+
+def test_names_that_are_not_there_fall_back() -> None:
+    app = run("compare", data="photo_patches", runs="../../etc,os:system")
+    assert not app.error
+    assert app.multiselect(key="runs_shown").value == ["raw", "colour"]
+
+
+def test_other_queries_are_refused_with_the_reason_or_cut_to_the_common_ones(state: Path) -> None:
+    some = (("photo", ("china",)),)
+    evaluate(load("photo_patches"), where=some).save(state / "runs" / "part")
+    app = run("compare", data="photo_patches", runs="raw,saved:part")
+    assert "lacks" in app.error[0].value
+    app.toggle(key="common").set_value(True).run()
+    assert not app.error
+    assert "common to all and compared" in app.warning[0].value
+
+
+def test_a_saved_run_of_another_set_is_refused_with_the_reason(state: Path) -> None:
+    evaluate(load("data/glyphlab")).save(state / "runs" / "lab")
+    assert run("compare", data="photo_patches", runs="raw,saved:lab").error
+
+
+def test_runs_that_differ_in_the_last_number_are_epochs() -> None:
+    assert comparing.epochs(["saved:net-1", "saved:net-2", "saved:net-10"]) == [1, 2, 10]
+    assert comparing.epochs(["saved:net-1", "saved:net-2"]) == []
+    assert comparing.epochs(["a1", "a2", "b3"]) == []
+    assert comparing.epochs(["raw", "mean", "a1"]) == []
+
+
+def test_rank_moves_are_drawn_for_every_query_that_was_found(photos: Evaluation) -> None:
+    compared = comparison.compare({"raw": photos, "colour": evaluate(load("photo_patches"), encoder="colour")})
+    found = comparison.query_moves(compared, "recall@1")
+    figure = charts.rank_moves(found, ("raw", "colour"), comparing.outcome_words())
+    assert sum(point[0] for trace in figure.data for point in trace.customdata) == len(found)
+
+
+def test_a_run_is_saved_once_and_then_offered() -> None:
+    app = run("overview", data="glyphlab")
+    app.text_input(key="run_name").set_value("my run / 1").run()
+    app.button(key="save_run").click().run()
+    assert (taking_home.runs_folder() / "my-run-1" / "report.json").is_file()
+    app.text_input(key="run_name").set_value("my run / 1").run()
+    app.button(key="save_run").click().run()
+    assert "holds a run already" in app.error[0].value
+    assert "saved:my-run-1" in run("compare", data="glyphlab").multiselect(key="runs_shown").options
+
+
+@pytest.mark.parametrize("name", ["..", "///", "."])
+def test_a_run_never_leaves_its_folder(name: str) -> None:
+    app = run("overview", data="glyphlab")
+    app.text_input(key="run_name").set_value(name).run()
+    app.button(key="save_run").click().run()
+    assert "a run needs a name" in app.error[0].value
+
+
+def test_the_report_holds_no_place_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[str] = []
+    real = taking_home.report
+    monkeypatch.setattr(taking_home, "report", lambda *given: pages.append(real(*given)) or pages[-1])
+    app = run("overview", data="glyphlab")
+    from pages.shared import cached
+
+    here_like = type("Here", (), {"dataset": cached.dataset("glyphlab"), "folder": Path(cached.data_sets()["glyphlab"]), "name": "glyphlab"})()  # fmt: skip  # noqa: E501
+    page = real(here_like, evaluate(load(cached.data_sets()["glyphlab"])))
+    assert "<!DOCTYPE html>" in page
+    assert str(cached.ROOT) not in page
+    assert not app.error
+
+
+def test_overview_is_narrowed_by_the_filter_of_the_address(photos: Evaluation) -> None:
+    whole, china = (
+        cards(run("overview", data="photo_patches")),
+        run("overview", data="photo_patches", slice="photo=china"),
+    )
+    found = slices.slices(photos, "photo", "recall@1").set_index("slice")
+    assert float(cards(china)["R@1"]) == pytest.approx(found["value"]["china"], abs=1e-4)
+    assert cards(china)["R@1"] != whole["R@1"]
+    assert "Only 320 of 480 queries" in said(china)
+    china.button(key="clear_slice").click().run()
+    assert cards(china) == whole
+
+
+@pytest.mark.parametrize("spelled", ["photo", "photo=nowhere", "no_such=1"])
+def test_a_filter_that_cannot_be_read_is_said_and_all_are_shown(spelled: str) -> None:
+    app = run("overview", data="photo_patches", slice=spelled)
+    assert "⚠️" in said(app)
+    assert "480 queries" in said(app)
+
+
+@pytest.mark.parametrize("tab", ["slices", "curves", "nowhere"])
+def test_each_tab_opens_from_the_address(tab: str) -> None:
+    app = run("overview", data="photo_patches", tab=tab)
+    assert not app.error
+    assert ("Colour by" in [box.label for box in app.selectbox]) == (tab == "curves")
+    assert ("Column" in [box.label for box in app.selectbox]) == (tab == "slices")
+
+
+def test_points_of_the_map_know_their_row(photos: Evaluation) -> None:
+    found = curves.pca_map(photos, 1)
+    figure = charts.scatter(found.points, found.points["fate"], found.explained, hits=True)
+    rows = sorted(int(point[0]) for trace in figure.data for point in trace.customdata)
+    assert rows == sorted(found.points["row"])
+    assert {trace.marker.symbol for trace in figure.data} == {"circle", "x"}
+
+
+def test_slices_take_only_a_row_of_the_list_that_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, expected in [
+        ({"row": 1, "stamp": "a"}, 1),
+        ({"row": 1, "stamp": "b"}, None),
+        ({"row": 9, "stamp": "a"}, None),
+        ({"row": True, "stamp": "a"}, None),
+        ("x", None),
+    ]:
+        monkeypatch.setattr(listing.st, "session_state", {"slices": {"picked": given}})
+        assert listing.picked("slices", "a", 3) == expected
+
+
+def test_small_slices_are_marked(photos: Evaluation) -> None:
+    facts = slices.slices(photos, "photo", "recall@1").iloc[0].to_dict()
+    assert "few" not in slicing._row(facts).cells[-1]
+    assert "few" in slicing._row({**facts, "small": True}).cells[-1]
+    assert isinstance(pd.DataFrame([facts]), pd.DataFrame)

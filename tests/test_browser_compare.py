@@ -1,0 +1,102 @@
+"""Journeys through slices, curves and comparisons with the keyboard, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Server, open_page, serve, settle
+from tests.conftest import SHARED, needs_shared
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
+pytestmark = pytest.mark.browser
+
+expect = playwright.expect
+Page = playwright.Page
+
+
+def test_a_slice_narrows_overview_and_failures_and_back_widens_it(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=photo_patches")
+    page.get_by_role("tab", name="Slices").click()
+    row = page.get_by_role("table", name="Slices, the worst first").get_by_role("button").first
+    expect(row).to_be_visible()
+    settle(page)
+    assert "tab=slices" in page.url
+    row.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("^Only [0-9]+ of 480 queries"))).to_be_visible()
+    settle(page)
+    assert "slice=" in page.url
+    page.go_back()
+    expect(page.get_by_role("button", name="All queries again")).to_have_count(0)
+    page.go_forward()
+    page.get_by_role("link", name="Failures of this slice").click()
+    expect(page.get_by_text(re.compile("of these 152"))).to_be_visible()
+    assert "slice=" in page.url
+
+
+def test_a_lost_query_is_looked_at_in_both_runs(app: Server, page: Page) -> None:
+    open_page(page, app, "/compare?data=photo_patches&runs=raw,colour")
+    moved = page.get_by_role("table", name="Queries").get_by_role("button")
+    expect(moved.first).to_be_visible()
+    settle(page)
+    wanted = moved.nth(2).inner_text()
+    moved.nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"Query {wanted} in both")).to_be_visible()
+    settle(page)
+    assert "on=view" in page.url
+    page.reload()
+    settle(page)
+    expect(page.get_by_text(f"Query {wanted} in both")).to_be_visible()
+    expect(page.locator(".gallery")).to_have_count(2)
+
+
+def test_the_tables_of_runs_are_taken_home(app: Server, page: Page) -> None:
+    open_page(page, app, "/compare?data=glyphlab&runs=raw,mean,orientation")
+    expect(page.get_by_role("table", name="Differences").locator("tbody tr")).to_have_count(6)
+    for button, begins in (("Table as CSV", "run,metric,value"), ("Table as LaTeX", "% 60 queries")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        assert Path(download.value.path()).read_text("utf-8").startswith(begins)
+
+
+def test_the_report_opens_by_itself(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=glyphlab&encoder=mean")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report as one HTML file").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "Recall of" in text
+
+
+def test_points_that_are_drawn_around_lead_to_their_failures(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=photo_patches&tab=curves")
+    plot = page.locator(".js-plotly-plot").nth(2)
+    plot.scroll_into_view_if_needed()
+    settle(page)
+    box = plot.locator(".nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.35, box["y"] + box["height"] * 0.4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.6, steps=8)
+    page.mouse.up()
+    page.get_by_role("link", name=re.compile("^Failures among these")).click()
+    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile("of these 152"))).to_be_visible()
+    assert "slice=" in page.url
+
+
+@needs_shared
+def test_product_photographs_are_sliced_and_compared(tmp_path: Path, dark_page: Page) -> None:
+    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
+    app = next(with_server)
+    open_page(dark_page, app, "/overview?data=grocery&encoder=colour&tab=slices")
+    dark_page.get_by_role("button", name="Juice", exact=True).click()
+    expect(dark_page.get_by_text("Only 40 of 324 queries")).to_be_visible()
+    settle(dark_page)
+    open_page(dark_page, app, "/compare?data=grocery&runs=raw,colour,gradient")
+    expect(dark_page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
+    expect(dark_page.locator(".gallery")).to_have_count(2)
+    settle(dark_page)
+    with_server.close()
