@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import tempfile
@@ -118,7 +119,8 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / "report.json").write_text(text, encoding="utf-8")
     (folder / "queries.csv").write_text(report.to_csv(evaluation), encoding="utf-8")
-    evaluation.dataset.table.to_csv(folder / "items.csv", index=False, lineterminator="\n")
+    # Quoted throughout, so that blanks and line ends inside a cell come back.
+    evaluation.dataset.table.to_csv(folder / "items.csv", index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
     arrays: dict[str, NDArray[Any]] = {}
     for i, direction in enumerate(evaluation.directions):
         arrays |= {f"{i}/split/{name}": getattr(direction.split, name) for name in _SPLIT_ARRAYS}

@@ -96,6 +96,12 @@ def test_a_save_that_breaks_off_leaves_what_was_there(
     assert sorted(path.name for path in saved.parent.iterdir()) == ["run", "run.part"]
 
 
+def test_cells_come_back_as_they_were_whatever_they_hold(tmp_path: Path) -> None:
+    labels = [" x", "x", "a\rb", "a\nb", '"q"', "a,b;c\t", "é\u2028z", ""]
+    evaluate(Dataset.from_arrays(np.eye(8), labels), ks=(1,)).save(tmp_path / "run")
+    assert runs.open_run(tmp_path / "run").dataset.values("label").tolist() == labels
+
+
 def test_vectors_without_pictures_are_saved_too(tmp_path: Path) -> None:
     evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", ""]), ks=(1,)).save(tmp_path / "run")
     opened = runs.open_run(tmp_path / "run")
