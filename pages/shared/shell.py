@@ -184,7 +184,13 @@ def _sections() -> dict[str, dict[str, str]]:
             "query": _("Query"),
             "compare": _("Compare"),
         },
-        _("Learn"): {"lesson": _("Lesson"), "exercises": _("Exercises"), "leakage": _("Leakage"), "definitions": _("Definitions")},
+        _("Learn"): {
+            "lesson": _("Lesson"),
+            "exercises": _("Exercises"),
+            "leakage": _("Leakage"),
+            "definitions": _("Definitions"),
+            "index": _("Index"),
+        },
     }
 
 
