@@ -91,6 +91,15 @@ def open_run(folder: Path) -> Evaluation:
     """
     folder = Path(folder)
     saved = _read_report(folder)
+    try:
+        return _opened(folder, saved)
+    except DataError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder}: its files do not fit each other ({error}); save the run again") from error
+
+
+def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
     table = parse_table(read_text(folder / "items.csv"), "items.csv", keep_blank=True)
     spec = Spec.from_json(saved["spec"])
     pictures = None
@@ -100,13 +109,10 @@ def open_run(folder: Path) -> Evaluation:
             [names.get(row, folder / "thumbnails" / f"{row}.png") for row in range(len(table))]
         )
     dataset = Dataset(saved["dataset"]["name"], table, dict(spec.columns), pictures)
-    try:
-        ranked = [
-            (_split(arrays, names), _relevance(arrays), _ranking(arrays))
-            for arrays, names in zip(_read_arrays(folder, len(saved["sides"])), saved["sides"], strict=True)
-        ]
-    except (KeyError, ValueError) as error:
-        raise DataError(f"{folder}: ranking.npz does not fit the report ({error}); save the run again") from error
+    ranked = [
+        (_split(arrays, names), _relevance(arrays), _ranking(arrays))
+        for arrays, names in zip(_read_arrays(folder, len(saved["sides"])), saved["sides"], strict=True)
+    ]
     findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
     return assemble(
         dataset, Spec.from_json(saved["given"]), spec, ranked, n_dim=saved["counts"]["n_dim"], findings=findings

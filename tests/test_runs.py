@@ -59,6 +59,28 @@ def test_an_incomplete_run_is_a_data_error(saved: Path, file: str) -> None:
         runs.open_run(saved)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sides": []},
+        {"sides": 5},
+        {"findings": [{}]},
+        {"findings": 5},
+        {"dataset": {}},
+        {"counts": 5},
+        {"given": None},
+        {"spec": {"where": "split=test"}},
+        {"spec": {"ks": 5}},
+        {"spec": {"columns": 5}},
+    ],
+)
+def test_a_report_whose_parts_do_not_fit_is_a_data_error(saved: Path, changed: dict) -> None:
+    content = json.loads((saved / "report.json").read_text(encoding="utf-8"))
+    (saved / "report.json").write_text(json.dumps(content | changed), encoding="utf-8")
+    with pytest.raises(DataError, match="save the run again"):
+        runs.open_run(saved)
+
+
 def test_a_former_run_is_replaced_only_when_asked_and_other_files_never(lab: Evaluation, saved: Path) -> None:
     with pytest.raises(DataError, match="replace it with --force"):
         lab.save(saved)
