@@ -19,7 +19,7 @@ import numpy as np
 from . import ann, distributed, failures, html_report, leakage, report, runs, triage
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
-from .dataset import load
+from .dataset import Dataset, load
 from .duplicates import COSINE, DISTANCE
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
@@ -119,9 +119,7 @@ def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False
         nargs="?" if optional else None,
         help="a folder, or a built-in data set: digits, photo_patches",
     )
-    roles = ", ".join(COLUMN_NAMES)
-    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
-    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    _add_reading_options(command)
     option("--where", metavar="COL=VALUE", action="append", help="rows that take part (default: split=test if there)")
     option("--split", choices=SPLITS, help="who asks and who answers (default: by-role, by-view or leave-one-out)")
     option("--query", metavar="COL=VALUE", action="append", help="rows that ask; with --gallery, instead of --split")
@@ -151,6 +149,14 @@ def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False
     option("--bad-rows", choices=BAD_ROWS, default="stop", help="rows with nan or infinity (default: stop)")
 
 
+def _add_reading_options(command: argparse.ArgumentParser) -> None:
+    """Give a command the options that say how its table is read."""
+    roles = ", ".join(COLUMN_NAMES)
+    option = command.add_argument
+    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
+    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+
+
 def _add_evaluate(command: argparse.ArgumentParser) -> None:
     add_spec_options(command)
     option = command.add_argument
@@ -178,7 +184,7 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
 def _evaluate(parsed: argparse.Namespace) -> None:
     _check_outputs(parsed)
     spec = spec_of(parsed)
-    dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    dataset = _load(spec)
     encoded = None
     if parsed.save_embeddings is not None:
         if resolve(dataset, spec).encoder is None:
@@ -206,7 +212,7 @@ def _evaluate(parsed: argparse.Namespace) -> None:
         whole = report.to_json(evaluation)
         if sliced:
             whole["slices"] = report.slices_json(sliced, metric)
-        print(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(whole)
     else:
         sections = [report.slices_text(table, column, metric) for column, table in sliced.items()]
         print(report.text(evaluation), *sections, sep="", end="")
@@ -262,7 +268,7 @@ def _compare(parsed: argparse.Namespace) -> None:
     if parsed.latex is not None:
         _writable(parsed.latex).write_text(report.comparison_latex(compared, metrics), encoding="utf-8")
     if parsed.json:
-        print(json.dumps(report.comparison_json(compared, metrics), indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(report.comparison_json(compared, metrics))
     else:
         print(report.comparison_text(compared, metrics), end="")
 
@@ -290,7 +296,7 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
 
 def _failures(parsed: argparse.Namespace) -> None:
     spec = spec_of(parsed)
-    evaluation = evaluate(load(spec.data, columns=dict(spec.columns), encoding=spec.encoding), spec)
+    evaluation = evaluate(_load(spec), spec)
     alike = failures.comparer(evaluation)
     found = failures.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
     print(report.table_csv(failures.listing(evaluation, found, alike)), end="")
@@ -309,12 +315,12 @@ def _add_audit(command: argparse.ArgumentParser) -> None:
 
 def _audit(parsed: argparse.Namespace) -> None:
     spec = spec_of(parsed)
-    dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    dataset = _load(spec)
     found = inspect(dataset, spec, threshold=parsed.threshold, distance=parsed.distance)
     if parsed.csv is not None:
         _writable(parsed.csv).write_text(report.table_csv(found.pairs), encoding="utf-8")
     if parsed.json:
-        print(json.dumps(report.inspection_json(dataset, found), indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(report.inspection_json(dataset, found))
     else:
         print(report.inspection_text(dataset, found), end="")
 
@@ -323,9 +329,7 @@ def _add_export(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("data", metavar="DATA", help="a folder, a table, or a built-in data set: digits, photo_patches")
     option("folder", metavar="FOLDER", help="a new folder; evaluate FOLDER prints the same numbers")
-    roles = ", ".join(COLUMN_NAMES)
-    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
-    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    _add_reading_options(command)
     command.set_defaults(run=_export)
 
 
@@ -349,9 +353,7 @@ def _add_leakage(command: argparse.ArgumentParser) -> None:
     option("--part", choices=leakage.PARTS, action="append", help="one part alone; may be repeated (default: all)")
     option("--seeds", metavar="N", type=int, default=leakage.N_SEED, help=f"(default: {leakage.N_SEED})")
     option("--seed", metavar="N", type=int, default=0, help="the first seed, and the one that is shown (default: 0)")
-    roles = ", ".join(COLUMN_NAMES)
-    option("--column", metavar="ROLE=COLUMN", action="append", default=[], help=f"which column is which: {roles}")
-    option("--encoding", default="utf-8", help="of the table; utf-8 unless you name another")
+    _add_reading_options(command)
     option("--where", metavar="COL=VALUE", action="append", help="rows that take part")
     option("--relevant", metavar="COLUMN", help="equal values are relevant to each other (default: group, else label)")
     option("--embeddings", metavar="FILE", help="vectors instead of pictures, by id or by row")
@@ -379,7 +381,7 @@ def _leakage(parsed: argparse.Namespace) -> None:
         ks=tuple(parsed.k),
     )
     chosen = [part for part in leakage.PARTS if part in (parsed.part or leakage.PARTS)]
-    given = None if parsed.data is None else load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+    given = None if parsed.data is None else _load(spec)
     seeds, found = range(parsed.seed, parsed.seed + parsed.seeds), leakage.Experiments()
     for part in chosen:
         dataset = given or leakage.lab("textured" if part == "training" else "standard", dict(spec.columns))
@@ -387,7 +389,7 @@ def _leakage(parsed: argparse.Namespace) -> None:
     if len(found.skipped) == len(chosen):
         raise DataError("; ".join(f"{part}: {reason}" for part, reason in found.skipped.items()))
     if parsed.json:
-        print(json.dumps(report.leakage_json(found), indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(report.leakage_json(found))
     else:
         print(report.leakage_text(found), end="")
 
@@ -450,13 +452,13 @@ def _ann(parsed: argparse.Namespace) -> None:
         whole = ann.experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
     else:
         spec = spec_of(parsed)
-        dataset = load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+        dataset = _load(spec)
         resolved, direction, whole = ann.experiment_of(dataset, spec, index=parsed.index, runs=parsed.runs, **choices)
         spelled = {"spec": resolved.to_json(), "direction": direction}
     if parsed.csv is not None:
         _writable(parsed.csv).write_text(report.ann_csv(whole), encoding="utf-8")
     if parsed.json:
-        print(json.dumps(spelled | report.ann_json(whole), indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(spelled | report.ann_json(whole))
     else:
         print(report.ann_text(whole), end="")
 
@@ -478,6 +480,14 @@ def _teller() -> Callable[[str, int, int], None]:
         former = done
 
     return tell
+
+
+def _load(spec: Spec) -> Dataset:
+    return load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
+
+
+def _print_json(whole: object) -> None:
+    print(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _filter(given: list[str] | None) -> Filter | None:
