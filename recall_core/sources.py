@@ -136,6 +136,10 @@ def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, lis
     rows, found = _places(dataset, split.query, given.query_ids, f"{path.name}: query ids")
     columns, more = _places(dataset, split.gallery, given.gallery_ids, f"{path.name}: gallery ids")
     matrix = given.values[np.ix_(np.maximum(rows, 0), np.maximum(columns, 0))]
+    if matrix.dtype.kind in "iu" and matrix.size and max(abs(int(matrix.min())), int(matrix.max())) > 2**53:
+        raise DataError(
+            f"{path.name} holds whole numbers beyond 2**53, which float64 cannot tell apart; scale them down"
+        )
     infinite = np.argwhere(np.isinf(matrix))
     if len(infinite):
         query, answer = (

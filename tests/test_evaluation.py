@@ -60,6 +60,15 @@ def test_an_infinite_score_is_named_by_its_two_items(tmp_path: Path) -> None:
         f2(scores=str(tmp_path / "scores.npy"))
 
 
+def test_whole_scores_that_would_run_together_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    np.save(path, F2_SCORES.astype(np.int64) - 1 - 2**53)
+    assert f2(scores=str(path)).scores["map"].value == f2().scores["map"].value
+    np.save(path, F2_SCORES.astype(np.int64) - 2 - 2**53)
+    with pytest.raises(DataError, match=r"whole numbers beyond 2\*\*53"):
+        f2(scores=str(path))
+
+
 def values(result: Evaluation, metric: str) -> list[float]:
     return [result.scores[f"{metric}@{k}"].value for k in (1, 2, 3, 4, 5)]
 
