@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -195,8 +196,16 @@ def test_the_chart_has_a_point_for_each_configuration_and_a_ring_around_one(smal
     assert sum(len(trace.x) for trace in kinds) == len(small.tried)
     assert (points["marked"].x[0], points["marked"].y[0]) == (marked["milliseconds"], marked["recall@10"])
     assert figure.layout.shapes[0].y0 == 0.9
-    front = points["nothing is both quicker and better"]
+    front = points["Pareto front"]
     assert list(front.y) == sorted(front.y)
+
+
+def test_it_is_said_where_comparing_everything_is_no_slower_than_the_chosen_index(small: Found) -> None:
+    table = small.tested.assign(milliseconds=1.0)
+    assert "does not pay" in index_parts._not_worth_it(replace(small, tested=table))[0]
+    table.loc[table["index"] == "flat", "milliseconds"] = 2.0
+    table["chosen"] = table["index"] != "flat"
+    assert not index_parts._not_worth_it(replace(small, tested=table))
 
 
 # Experiments in the background

@@ -38,7 +38,7 @@ def scatter(tried: pd.DataFrame, column: str, axis: str, level: float, marked: s
     figure.add_scatter(
         x=front["milliseconds"],
         y=front[column],
-        name=_("nothing is both quicker and better"),
+        name=_("Pareto front"),
         mode="lines",
         line={"color": EXACT, "width": 1.5, "dash": "dot", "shape": "hv"},
         hoverinfo="skip",

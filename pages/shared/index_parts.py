@@ -174,9 +174,20 @@ def limits(found: Found) -> None:
         _("Indexes are built and asked on one thread. Exactly, all together, a query takes {t} ms.").format(
             t=f"{1000 * whole.exact_cost.seconds:.3g}"
         ),
+        *_not_worth_it(found),
         *(_told(finding) for finding in whole.findings),
     ]
     st.markdown("\n".join(f"- {plain(line)}" for line in lines))
+
+
+def _not_worth_it(found: Found) -> list[str]:
+    """Say where comparing everything is no slower than the chosen index."""
+    spent = found.tested.set_index("index")["milliseconds"]
+    took = found.tested[found.tested["chosen"]]["milliseconds"]
+    if "flat" not in spent or not (took >= spent["flat"]).any():
+        return []
+    words = _("Here comparing everything takes {t} ms a query on one thread, no longer than the chosen index: an index does not pay at this size.")  # fmt: skip  # noqa: E501
+    return [words.format(t=f"{spent['flat']:.3g}")]
 
 
 def all_tried(found: Found) -> None:
@@ -239,7 +250,7 @@ def _facts(row: pd.Series, k: int) -> None:
     spent = _("{t} ms a query, {n} queries a second").format(
         t=f"{row['milliseconds']:.3g}", n=number(round(row["queries_per_second"]))
     )
-    shell.quiet(spent)
+    shell.quiet(spent + "\n" + _("Pareto front: nothing else is both quicker and better."))
 
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
