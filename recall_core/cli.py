@@ -237,7 +237,7 @@ def _ranker(parsed: argparse.Namespace, spec: Spec) -> Iterator[Callable[..., Ra
         raise DataError("--executor ranks vectors, and --scores has none; leave one of the two out")
     if spec.rerank is not None:
         raise DataError("--rerank ranks in this process; leave --executor out")
-    if parsed.task_memory < 1 or (parsed.workers or 1) < 1:
+    if parsed.task_memory < 1 or (parsed.workers is not None and parsed.workers < 1):
         raise DataError("--task-memory and --workers are at least 1")
     tell, memory = _teller(), parsed.task_memory * 2**20
     with distributed.open_ranker(

@@ -123,7 +123,7 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
     Parameters
     ----------
     reverse : bool
-        Is this the other direction, so that pairs of judgements are read from right to left?
+        Is this the other direction? A file of judgements that has none for it is then read from right to left.
     """
     n_gallery = len(split.gallery)
     junk = Sets.empty(len(split.query))
@@ -276,8 +276,10 @@ def _judged(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool) -> tup
     """Sets from a file of judgements: what is relevant (a grade above 0), and what the judges left out."""
     path = Path(spec.relevant_pairs or "")
     judged = read_judgements(path, spec.protocol)
-    table = _pairs_of(dataset, split, judged.turned() if reverse else judged)
-    if judged.query and not len(table) and not spec.both:
+    table = _pairs_of(dataset, split, judged)
+    if reverse and not len(table):
+        table = _pairs_of(dataset, split, judged.turned())
+    if judged.query and not len(table) and not reverse:
         raise DataError(
             f"{path.name}: none of its {len(judged.query)} pairs has its query among the queries and its item in the "
             "gallery; are the two columns swapped, or the sides?"

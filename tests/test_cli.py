@@ -62,6 +62,7 @@ def test_the_printed_command_prints_the_same_report() -> None:
         ([LAB, "--save", str(DATA)], "holds other files; choose a new folder"),
         ([LAB, "--scores", "s.npy", "--save-embeddings", "e.npy"], "here vectors or scores are given"),
         ([LAB, "--split", "random", "--seed", "-1"], "the seed is -1"),
+        ([LAB, "--executor", "threads", "--workers", "0"], "--workers are at least 1"),
     ],
 )
 def test_what_cannot_be_right_is_one_line_and_exit_code_2(

@@ -53,6 +53,26 @@ def test_rows_that_are_all_junk_leave_nothing_to_evaluate() -> None:
         protocol.directions(data, resolved(data))
 
 
+def judged(data: Dataset, folder: Path, pairs: str, **choices: object) -> list[list[list[int]]]:
+    """Rows that are right for each query, direction by direction."""
+    (folder / "pairs.csv").write_text("query_id,gallery_id,grade\n" + pairs, encoding="utf-8")
+    spec = resolved(data, relevant_pairs=str(folder / "pairs.csv"), where=(), **choices)
+    sides = protocol.directions(data, spec)
+    found = [protocol.relate(data, spec, split, reverse=i == 1) for i, split in enumerate(sides)]
+    return [
+        [sorted(split.gallery[one.relevant.of(q)].tolist()) for q in range(len(split.query))]
+        for split, one in zip(sides, found, strict=True)
+    ]
+
+
+def test_judgements_of_both_directions_are_each_read_as_written_and_else_turned(tmp_path: Path) -> None:
+    data = dataset(**{name: LAB[name] for name in ("scene_id", "view_id")}, id=list("012345"))
+    assert judged(data, tmp_path, "1,2,1\n0,3,1\n") == [[[2], [3], []], [[1], [0], []]]
+    assert judged(data, tmp_path, "1,2,1\n0,3,1\n2,0,1\n") == [[[2], [3], []], [[0], [], []]]
+    with pytest.raises(DataError, match="none of its 1 pairs has its query among the queries"):
+        judged(data, tmp_path, "2,1,1\n")
+
+
 def test_a_role_column_comes_before_views_and_leave_one_out_comes_last() -> None:
     assert resolved(dataset(**LAB, role=["query", "gallery"] * 3)).split == "by-role"
     assert resolved(dataset(label=["x", "x"])).split == "leave-one-out"
