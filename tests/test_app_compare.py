@@ -27,7 +27,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_encoders_are_compared_from_the_address() -> None:
     app = run("compare", data="photo_patches", runs="raw,gradient")
     assert not app.error
-    assert app.multiselect(key="runs_shown").value == ["raw", "gradient"]
+    assert app.button_group(key="runs_shown").value == ["raw", "gradient"]
     assert "python -m recall_core compare runs/raw runs/gradient" in app.code[0].value
     assert "From raw to gradient" in said(app)
 
@@ -39,7 +39,7 @@ def test_one_run_alone_is_no_comparison() -> None:
 def test_names_that_are_not_there_fall_back() -> None:
     app = run("compare", data="photo_patches", runs="../../etc,os:system")
     assert not app.error
-    assert app.multiselect(key="runs_shown").value == ["raw", "colour"]
+    assert app.button_group(key="runs_shown").value == ["raw", "colour"]
 
 
 def test_other_queries_are_refused_with_the_reason_or_cut_to_the_common_ones(state: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_run_is_saved_once_and_then_offered() -> None:
     app.text_input(key="run_name").set_value("my run / 1").run()
     app.button(key="save_run").click().run()
     assert "holds a run already" in app.error[0].value
-    assert "saved:my-run-1" in run("compare", data="glyphlab").multiselect(key="runs_shown").options
+    assert "saved:my-run-1" in run("compare", data="glyphlab").button_group(key="runs_shown").options
 
 
 @pytest.mark.parametrize("name", ["..", "///", "."])

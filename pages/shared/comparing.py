@@ -63,14 +63,15 @@ def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
     start = list(dict.fromkeys([*([mine] if mine in there else []), *there]))[:2]
     asked = [name for name in st.query_params.get(RUNS, "").split(",") if name in there]
     st.session_state["runs_shown"] = (asked or start)[:MOST_RUNS]
-    chosen: list[str] = st.multiselect(
+    # Not a multiselect: in the dark its chips are white on the primary colour, which cannot be read well.
+    chosen: list[str] = st.pills(
         _("Runs: encoders and vectors of this data set, with the other choices at the left; and saved runs"),
         list(there),
         key="runs_shown",
+        selection_mode="multi",
         on_change=_choose,
-        max_selections=MOST_RUNS,
     )
-    return chosen
+    return chosen[:MOST_RUNS]
 
 
 def _choose() -> None:

@@ -58,4 +58,4 @@ def buttons(query: Mapping[str, str], command: str) -> None:
             {"label": _("Copy command"), "done": done, "text": command, "query": None},
         ],
     )
-    st.code(command, language="bash", wrap_lines=True)
+    st.code(command, language=None, wrap_lines=True)  # the colours of a language are too pale to be read well

@@ -170,7 +170,9 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
     _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
     columns = choices.label_columns(evaluation.dataset)
     tagged = _tags_in_use(evaluation, chosen)
-    which, values, order, *more = st.columns([2, 4, 3, 3] if tagged else [2, 4, 3], vertical_alignment="bottom")
+    if tagged:
+        _synced("pills", "tag", _("Tags"), tagged, list(chosen.tags), _choose_tags, tag_words, selection_mode="multi")
+    which, values, order = st.columns([2, 4, 3], vertical_alignment="bottom")
     if columns:
         with which:
             first = chosen.slice[0][0] if chosen.slice else evaluation.dataset.columns.get("group", "")
@@ -183,9 +185,6 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
             _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
     with order:
         _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
-    if tagged:
-        with more[0]:
-            _synced("multiselect", "tag", _("Tags"), tagged, list(chosen.tags), _choose_tags, tag_words, placeholder=_("any tag or none"))  # fmt: skip  # noqa: E501
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:

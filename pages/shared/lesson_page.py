@@ -163,7 +163,7 @@ def onward(step: int) -> None:
                 label = _("45 minutes: on to {title}").format(title=_title_of(short))
                 st.button(label, key="short", on_click=go, args=(short,))
             if step < END:
-                st.button(_title_of(step + 1) + " →", key="next", type="primary", on_click=go, args=(step + 1,))
+                st.button(_title_of(step + 1) + " →", key="next", on_click=go, args=(step + 1,))
 
 
 def _number_of(step: int) -> str:

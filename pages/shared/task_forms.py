@@ -137,7 +137,7 @@ def f3() -> None:
     first = known["answers"].get("code", coding.F3_STUB) if known else coding.F3_STUB
     st.session_state.setdefault("F3.code", first)
     source = str(st.text_area("recall.py", key="F3.code", height=260, max_chars=20_000, persist_state="session"))
-    if st.button(_("Run the checks"), key="run", type="primary"):
+    if st.button(_("Run the checks"), key="run"):
         with st.spinner(_("Running …")):
             st.session_state["boxed"] = codebox.run(source)
         boxed = st.session_state["boxed"]

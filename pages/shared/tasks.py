@@ -179,7 +179,7 @@ def onward(task: str) -> None:
         if at:
             st.button("← " + title(TASKS[at - 1]), key="task_back", on_click=go, args=(TASKS[at - 1],))
         if at + 1 < len(TASKS):
-            st.button(title(TASKS[at + 1]) + " →", key="task_next", type="primary", on_click=go, args=(TASKS[at + 1],))
+            st.button(title(TASKS[at + 1]) + " →", key="task_next", on_click=go, args=(TASKS[at + 1],))
         else:
             st.button(_("Back to the lesson"), key="to_lesson", on_click=shell.go, args=("lesson",))
 
