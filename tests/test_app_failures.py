@@ -203,7 +203,7 @@ def test_a_disturbance_that_cannot_be_is_named_and_the_pictures_stay(bad: str) -
 
 def test_asking_for_the_class_or_another_set_is_offered_where_nothing_fails() -> None:
     app = run("failures", data="glyphlab")
-    assert "Ask for the same orientation, not the same scene_id" in [button.label for button in app.button]
+    assert r"Ask for the same orientation, not the same scene\_id" in [button.label for button in app.button]
     app.button(key="other_photo_patches").click().run()
     assert shown(app) == "**152 of 480 queries miss at k = 1**"
 
