@@ -1,6 +1,7 @@
 """The page on indexes, without a browser: its numbers are the command line's, measured once and kept."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,13 @@ from threading import Event
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import index_charts, index_parts, index_runs
+from pages.shared import cached, index_charts, index_parts, index_runs
 from pages.shared.index_runs import Found, Run
 from recall_core import ann
 from recall_core.cli import main
 from recall_core.errors import DataError, MissingDependency
 from recall_core.indexes import configurations
+from recall_core.spec import Spec
 from tests.test_app import cards, run, said
 
 SAME_EACH_TIME = ["exact_recall@1", "recall@1", "exact_recall@10", "recall@10", "overlap"]
@@ -100,6 +102,17 @@ def test_an_address_marks_a_configuration_from_the_first_run_on() -> None:
     assert app.select_slider(key="nprobe").value == 4
     assert "R@1 against time" in said(app)
     assert "nprobe=4" in said(app)
+
+
+def test_a_lost_query_opens_on_its_own_page() -> None:
+    app = run("index", data="photo_patches", index="ivf-pq", nprobe="2")
+    named = re.search(r"The lists of (\S+?)\*\*", said(app))
+    assert named
+    app.button(key="open").click().run()
+    assert app.title[0].value == "Query"
+    evaluation = cached.evaluation(cached.dataset("photo_patches"), Spec("photo_patches"))
+    row = evaluation.directions[0].split.query[app.number_input(key="q").value - 1]
+    assert str(evaluation.dataset.ids[row]) == named[1]
 
 
 def test_a_malformed_address_gives_the_defaults() -> None:

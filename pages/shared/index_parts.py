@@ -152,7 +152,11 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     gallery.show(asking, key=key, columns=12, pick=True)
     query = int(shown["query"].iloc[at - 1])
     named = _query_tile(found, asked, query, "").title
-    st.markdown("**" + _("The lists of {query}").format(query=plain(named)) + "**")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**" + _("The lists of {query}").format(query=plain(named)) + "**", width="content")
+        if asked.evaluation is not None:
+            to = {"q": str(int(found.whole.validation[query]) + 1)}
+            st.button(_("Open this query"), key="open", type="tertiary", on_click=shell.go, args=("query",), kwargs=to)
     exact = found.whole.exact.select(found.whole.validation)
     lists = {_("Exact"): exact, _("{name}, in its own order").format(name=trial.name): trial.own}
     for i, (place, (heading, ranking)) in enumerate(zip(st.columns(2, gap="large"), lists.items(), strict=True)):
