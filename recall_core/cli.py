@@ -431,6 +431,8 @@ def _ann(parsed: argparse.Namespace) -> None:
             if parsed.data is None
             else "--synthetic makes its own data; leave DATA or --synthetic out"
         )
+    if parsed.queries < 1 or parsed.threads < 1 or (parsed.seed or 0) < 0:
+        raise DataError("--queries and --threads are at least 1, --seed at least 0")
     if not 0 < parsed.share < 1:
         raise DataError(f"--share {parsed.share}: a part of the groups, between 0 and 1")
     choices = {

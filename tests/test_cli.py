@@ -87,6 +87,15 @@ def test_a_message_is_one_line_even_about_a_name_of_two(capsys: pytest.CaptureFi
     assert len(run(capsys, "evaluate", LAB, "--embeddings", "no\nwhere.npy")[2].splitlines()) == 1
 
 
+@pytest.mark.parametrize("wrong", [("--queries", "0"), ("--threads", "0"), ("--seed", "-1")])
+def test_counts_of_ann_that_cannot_be_right_are_refused(
+    capsys: pytest.CaptureFixture[str], wrong: tuple[str, str]
+) -> None:
+    code, out, err = run(capsys, "ann", "--synthetic", "50x4", *wrong)
+    assert (code, out) == (2, "")
+    assert err == "error: --queries and --threads are at least 1, --seed at least 0\n"
+
+
 def test_an_interrupted_command_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
