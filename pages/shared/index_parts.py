@@ -82,7 +82,10 @@ def chosen(found: Found) -> None:
         delta=_interval(row, 10) or None,
         delta_color="off",
         delta_arrow="off",
-        help=_("Of the same queries, paired; interval over groups (95 %). None where the two differ in no group."),
+        help=_(
+            "Of the same queries, paired; interval over groups (95 %), none where the two differ in no group."
+            " Above 0 it is luck: the index left out wrong items that stood before a right one."
+        ),
         border=True,
         height="stretch",
     )
