@@ -19,7 +19,8 @@ _component = st.components.v2.component(
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--st-gray-color); white-space: nowrap; }
 th, td { padding: 0.35rem 0.9rem 0.35rem 0; border-bottom: 1px solid var(--st-border-color); }
-td.drawn, th.drawn { width: 34%; min-width: 10rem; }
+td:not(:first-child) { white-space: nowrap; }
+td.drawn, th.drawn { width: 26%; min-width: 8rem; }
 .faint { color: var(--st-gray-color); }
 button {
   font: inherit; color: inherit; text-align: left; padding: 0.1rem 0.3rem; margin-left: -0.3rem; cursor: pointer;
@@ -85,6 +86,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     if (row.value !== null) make("span", "dot", track).style.left = at(row.value);
   });
+  if (root.scrollWidth > root.clientWidth) root.tabIndex = 0; // so that arrows scroll it
+  else root.removeAttribute("tabindex");
   if (focused >= 0) root.querySelectorAll("button")[focused]?.focus();
 }
 """,
