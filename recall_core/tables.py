@@ -199,8 +199,9 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Read a whole text file, without its byte-order mark; ``DataError`` names line and byte of what is not text."""
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path.name} cannot be read: {error.strerror}; check that the file exists") from error
+    except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{path.name} cannot be read: {why}; check that the file exists") from error
     try:
         text = data.decode(_codec(data, encoding))
     except UnicodeError as error:

@@ -73,6 +73,8 @@ def test_an_unknown_encoding_and_a_missing_file_are_named(tmp_path: Path) -> Non
         read_table(write(tmp_path, "id\na\n"), encoding="klingon")
     with pytest.raises(DataError, match=r"gone.csv cannot be read"):
         read_table(tmp_path / "gone.csv")
+    with pytest.raises(DataError, match=r"cannot be read: embedded null byte"):
+        read_table(tmp_path / "\0.csv")
 
 
 def test_only_real_line_ends_end_a_row(tmp_path: Path) -> None:
