@@ -361,6 +361,7 @@ def _add_leakage(command: argparse.ArgumentParser) -> None:
     option("--encoder", metavar="NAME", help=f"{', '.join(ENCODERS)}, or module:function (default: raw)")
     option("--similarity", choices=list(SIMILARITIES), default="cosine", help="of two vectors (default: cosine)")
     option("--k", metavar="K", type=int, nargs="+", default=list(DEFAULT_KS), help="cuts (default: 1 3 5 10)")
+    option("--bad-rows", choices=BAD_ROWS, default="stop", help="rows with nan or infinity (default: stop)")
     option("--json", action="store_true", help="print one JSON object, with every seed's values, instead of text")
     command.set_defaults(run=_leakage)
 
@@ -379,6 +380,7 @@ def _leakage(parsed: argparse.Namespace) -> None:
         encoder=parsed.encoder,
         similarity=parsed.similarity,
         ks=tuple(parsed.k),
+        bad_rows=parsed.bad_rows,
     )
     chosen = [part for part in leakage.PARTS if part in (parsed.part or leakage.PARTS)]
     given = None if parsed.data is None else _load(spec)

@@ -549,6 +549,16 @@ def test_a_part_that_the_data_cannot_show_is_left_out_with_the_reason(capsys, tm
     assert run(capsys, "leakage", "--seeds", 0)[0] == 2
 
 
+def test_rows_without_a_usable_vector_are_left_out_on_demand(capsys, tmp_path):
+    pd.DataFrame({"id": range(9), "group": list("aaabbccdd")}).to_csv(tmp_path / "metadata.csv", index=False)
+    vectors = np.random.default_rng(0).normal(size=(9, 3))
+    vectors[0] = np.nan
+    np.save(tmp_path / "embeddings.npy", vectors)
+    assert "or leave them out with --bad-rows drop" in run(capsys, "leakage", tmp_path)[2]
+    report = in_json(capsys, "leakage", tmp_path, "--seeds", 2, "--bad-rows", "drop")
+    assert report["parts"]["same-picture"]["kept"]["counts"]["n_query"] == 8
+
+
 @needs_shared
 def test_real_photographs_with_products_and_categories(capsys):
     from tests.conftest import SHARED
