@@ -3,10 +3,9 @@
 import json
 import re
 import shlex
+import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Event
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -225,53 +224,84 @@ def test_it_is_said_where_comparing_everything_is_no_slower_than_the_chosen_inde
 
 
 @pytest.fixture
-def worker() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1)
+def turn() -> threading.Lock:
+    return threading.Lock()
 
 
-def test_sessions_that_ask_for_the_same_share_one_experiment(worker: ThreadPoolExecutor) -> None:
-    asked, go_on, one = [], Event(), Run()
+def end_of_line() -> None:
+    """Wait until nothing is in line any more."""
+    for thread in threading.enumerate():
+        if thread.name == "index":
+            thread.join(60)
+
+
+def test_sessions_that_ask_for_the_same_share_one_experiment(turn: threading.Lock) -> None:
+    asked, go_on, one = [], threading.Event(), Run()
 
     def compute(_progress: ann.Progress) -> None:
         asked.append(1)
         go_on.wait(60)
 
-    one.want(compute, worker)
-    one.want(compute, worker)
+    one.want(compute, turn)
+    one.want(compute, turn)
     go_on.set()
     assert one.over.wait(60)
-    one.want(compute, worker)
-    worker.shutdown()
+    one.want(compute, turn)
+    end_of_line()
     assert len(asked) == 1
 
 
 def test_what_nobody_waits_for_any_more_is_passed_over_until_somebody_comes_back(
-    worker: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    turn: threading.Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = Run()
     monkeypatch.setattr(index_runs, "WANTED_SECONDS", -1.0)
-    one.want(lambda _progress: pytest.fail("nobody waits"), worker)
-    worker.submit(int).result()
+    one.want(lambda _progress: pytest.fail("nobody waits"), turn)
+    end_of_line()
     assert not one.over.is_set()
     assert one.begun
     monkeypatch.setattr(index_runs, "WANTED_SECONDS", 60.0)
-    one.want(lambda _progress: None, worker)
+    one.want(lambda _progress: None, turn)
     assert one.over.wait(60)
     assert one.failure is None
 
 
-def test_a_failure_is_kept_for_the_page_to_show(worker: ThreadPoolExecutor) -> None:
+def test_one_experiment_at_a_time(turn: threading.Lock) -> None:
+    first, second, begun, go_on = Run(), Run(), threading.Event(), threading.Event()
+
+    def compute(_progress: ann.Progress) -> None:
+        begun.set()
+        go_on.wait(60)
+
+    first.want(compute, turn)
+    assert begun.wait(60)
+    second.want(lambda _progress: first.over.is_set(), turn)
+    go_on.set()
+    assert second.over.wait(60)
+    assert second.found is True
+
+
+def test_a_server_that_ends_does_not_wait_for_an_index(turn: threading.Lock) -> None:
+    one, go_on = Run(), threading.Event()
+    one.want(lambda _progress: go_on.wait(60), turn)
+    at_work = [thread for thread in threading.enumerate() if thread.name == "index"]
+    go_on.set()
+    assert at_work
+    assert all(thread.daemon for thread in at_work)
+
+
+def test_a_failure_is_kept_for_the_page_to_show(turn: threading.Lock) -> None:
     one = Run()
 
     def compute(_progress: ann.Progress) -> None:
         raise DataError("these vectors cannot be compared")
 
-    one.want(compute, worker)
+    one.want(compute, turn)
     assert one.over.wait(60)
     assert isinstance(one.failure, DataError)
 
 
-def test_progress_grows_step_by_step_to_the_whole(worker: ThreadPoolExecutor) -> None:
+def test_progress_grows_step_by_step_to_the_whole(turn: threading.Lock) -> None:
     one, shares = Run(), []
 
     def compute(progress: ann.Progress) -> None:
@@ -281,7 +311,7 @@ def test_progress_grows_step_by_step_to_the_whole(worker: ThreadPoolExecutor) ->
 
         ann.experiment(*ann.synthetic(100, 8, 20), progress=tell)
 
-    one.want(compute, worker)
+    one.want(compute, turn)
     assert one.over.wait(60)
     assert one.failure is None
     assert shares == sorted(shares, key=lambda told: told[0])

@@ -1,16 +1,15 @@
 """Experiments on indexes that run in the background, once for everybody who asks; their results are kept.
 
-One worker for the whole server: two experiments at a time would slow each other, and times are what they measure.
+One at a time on the whole server: two would slow each other, and times are what they measure.
 """
 
 import hashlib
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 import pandas as pd
 import streamlit as st
@@ -141,21 +140,26 @@ class Run:
             return None
         return (time.monotonic() - self._since) * (1 - self.share) / self.share
 
-    def want(self, compute: Compute, worker: ThreadPoolExecutor) -> None:
-        """Say that somebody waits for it: it gets in line, where it is not yet."""
+    def want(self, compute: Compute, turn: Lock) -> None:
+        """Say that somebody waits for it: it gets in line for its turn, where it is not yet."""
         with self._lock:
             self.begun = True
             self._wanted_until = time.monotonic() + WANTED_SECONDS
             if self._in_line or self.over.is_set():
                 return
             self._in_line = True
-        worker.submit(self._work, compute)
+        # A daemon, unlike the threads of an executor: building an index must not keep the server from ending.
+        Thread(target=self._take, args=(compute, turn), name="index", daemon=True).start()
+
+    def _take(self, compute: Compute, turn: Lock) -> None:
+        with turn:
+            with self._lock:
+                if time.monotonic() > self._wanted_until:  # whoever comes back asks again
+                    self._in_line = False
+                    return
+            self._work(compute)
 
     def _work(self, compute: Compute) -> None:
-        with self._lock:
-            if time.monotonic() > self._wanted_until:  # whoever comes back asks again
-                self._in_line = False
-                return
         self._since = time.monotonic()
         try:
             self.found = compute(self._progress)
@@ -196,7 +200,7 @@ def follow(one: Run, asked: Asked) -> None:
         words.speak(language)  # nobody else says it where the clock runs this alone
         if one.over.is_set():
             st.rerun()
-        one.want(asked.compute, worker())
+        one.want(asked.compute, turn())
         st.progress(one.share, text=_progress_words(one))
 
     st.fragment(again, run_every=PERIOD_SECONDS)()
@@ -211,9 +215,9 @@ def lost(found: Found, trial: Trial, k: int) -> pd.DataFrame:
 
 
 @st.cache_resource(show_spinner=False)
-def worker() -> ThreadPoolExecutor:
-    """Give the one worker that all sessions share."""
-    return ThreadPoolExecutor(1, thread_name_prefix="indexes")
+def turn() -> Lock:
+    """Give what one experiment at a time holds, whichever session asked for it."""
+    return Lock()
 
 
 def _chosen(here: Here) -> Asked:
