@@ -8,6 +8,7 @@ import pytest
 from recall_core import evaluate, load, triage
 from recall_core.failures import failures
 from tests.browser import Server, open_page, serve, settle, showing, visit
+from tests.conftest import SHARED, needs_shared
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 pytestmark = pytest.mark.browser
@@ -192,4 +193,26 @@ def test_the_list_of_tags_is_edited(tmp_path: Path, page: Page) -> None:
     field.press("Control+Enter")
     expect(chip(page, "yours")).to_be_visible()
     expect(page.locator(".triage .tagset .chip")).to_have_count(2)
+    with_server.close()
+
+
+@needs_shared
+def test_product_photographs_are_tagged_and_judged_by_keyboard(tmp_path: Path, dark_page: Page) -> None:
+    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
+    app = next(with_server)
+    open_page(dark_page, app, "/failures?data=grocery&encoder=colour")
+    dark_page.locator(".triage").wait_for()
+    settle(dark_page)
+    dark_page.keyboard.press("j")
+    dark_page.keyboard.press("1")
+    dark_page.keyboard.press("Enter")
+    showing(dark_page, 2)
+    settle(dark_page)
+    pressed(dark_page, "wrong answer")
+    dark_page.locator(".gallery .grid button.tile").first.focus()
+    dark_page.keyboard.press("t")
+    kept(dark_page)
+    found = triage.marks("grocery", folder=tmp_path / "state")
+    assert list(found["kind"]) == ["tag", "relevant"]
+    assert found["item"][0] == found["item"][1]
     with_server.close()
