@@ -98,8 +98,13 @@ def merge(one: Progress, other: Progress) -> Progress:
 
 
 def _merged(tasks: list[Task]) -> Task:
-    best = max(tasks, key=lambda task: (task["solved"], task["attempts"], json.dumps(task["answers"], sort_keys=True)))
+    best = max(tasks, key=_worth)
     return Task(solved=best["solved"], attempts=max(task["attempts"] for task in tasks), answers=best["answers"])
+
+
+def _worth(task: Task) -> tuple[bool, int, str]:
+    # Attempts are merged apart from a solution, so they must not choose among solutions: the order would matter.
+    return task["solved"], 0 if task["solved"] else task["attempts"], json.dumps(task["answers"], sort_keys=True)
 
 
 def _checked_task(name: str, task: object) -> Task:

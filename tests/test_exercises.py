@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall_core import coding, draws, exercises, leakage
@@ -474,6 +474,7 @@ def test_progress_survives_saving(tries, steps):
 
 
 @given(attempts, attempts, attempts)
+@example([("opening", {}, True)], [("opening", {"a": ""}, True)], [("opening", {}, False)] * 2)
 @settings(max_examples=60, deadline=None)
 def test_merging_does_not_depend_on_the_order_and_repeats_change_nothing(a, b, c):
     one, two, three = made(a, [1]), made(b, [2]), made(c)
