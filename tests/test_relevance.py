@@ -1,5 +1,7 @@
 """Relevance and junk: sets in compressed form against the plain definition."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,7 +34,7 @@ def test_junk_wins_over_relevant(pairs: list[tuple[list[int], list[int]]], data:
     start = data.draw(st.integers(0, len(pairs)))
     stop = data.draw(st.integers(start, len(pairs)))
     indptr, flat = relevance.pairs(start, stop)
-    assert [flat[a:b].tolist() for a, b in zip(indptr[:-1], indptr[1:], strict=True)] == expected[start:stop]
+    assert [flat[a:b].tolist() for a, b in pairwise(indptr)] == expected[start:stop]
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.data())

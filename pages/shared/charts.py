@@ -189,7 +189,7 @@ def trend(frame: pd.DataFrame, name: str) -> go.Figure:
                 "arrayminus": frame["value"] - frame["low"],
                 "thickness": 1.5,
             },
-            text=frame["run"],
+            text=list(frame["run"]),
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
         )
     )

@@ -2,9 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -265,7 +266,7 @@ def _query_tile(evaluation: Evaluation, row: int, name: str) -> Tile:
     return Tile(source, _("Query {id}").format(id=name), tiles.short(name), _("asks"))
 
 
-def _address(facts: Mapping[str, object] | pd.Series) -> str:
+def _address(facts: Mapping[Hashable, Any] | pd.Series) -> str:
     return f"{facts['direction']}:{int(str(facts['query'])) + 1}"
 
 

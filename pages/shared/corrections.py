@@ -1,5 +1,8 @@
 """What was tagged and judged, on a page: taken home as files, the list of tags edited, and the score corrected."""
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -118,7 +121,7 @@ def _table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _with_ends(row: dict[str, float], which: str) -> str:
+def _with_ends(row: Mapping[Hashable, Any], which: str) -> str:
     low, high = row[f"{which}_low"], row[f"{which}_high"]
     ends = f" [{report.number(low)}, {report.number(high)}]" if low == low else ""
     return report.number(row[which]) + ends

@@ -1,6 +1,6 @@
 """Slices of the queries by a column of the table: where it fails, and the page narrowed to one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -105,7 +105,7 @@ def tab(evaluation: Evaluation, k: int) -> None:
     quiet(_("The intervals hold all together at {level}: each is wider than it would be alone. “Few” marks slices of fewer than {n} independent groups, whose place is mostly chance. A click narrows the page to a slice.").format(level=level, n=slices.SMALL))  # fmt: skip  # noqa: E501
 
 
-def _row(facts: dict[str, float]) -> Row:
+def _row(facts: Mapping[Hashable, Any]) -> Row:
     low, high, loss = facts["low"], facts["high"], facts["loss"]
     ends = f"{report.number(low)}–{report.number(high)}" if low == low else ""
     groups = number(int(facts["n_group"]))
