@@ -8,6 +8,7 @@ itself, and may be run again where a worker is lost. Rankings are those of ``ran
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -238,7 +239,7 @@ def open_executor(name: str, workers: int | None = None) -> Iterator[tuple[Execu
         # A forked child of a process with threads may inherit a lock that nobody will ever release.
         with ProcessPoolExecutor(n, mp_context=get_context("spawn")) as pool:
             yield pool, n
-    elif name.startswith("dask://") and len(name) > len("dask://"):
+    elif re.fullmatch(r"dask://.+:\d+", name):
         with _dask(name.removeprefix("dask://")) as opened:
             yield opened
     else:

@@ -1,14 +1,22 @@
 """What the tests share: where the optional real data lie."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.browser import app, chromium, dark_page, fresh_app, page, profiles
 
 __all__ = ["DATA", "ROOT", "SHARED", "app", "chromium", "dark_page", "fresh_app", "needs_shared", "page", "profiles"]
+
+# No test asserts a time: a slow machine is not a fault. In CI the examples are the same at each run.
+settings.register_profile(
+    "ours", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("ours")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -279,7 +279,12 @@ def test_the_command_prints_the_same_from_processes(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("cluster", "choose threads, processes, dask://HOST:PORT"), ("dask://", "no such executor")]
+    ("name", "message"),
+    [
+        ("cluster", "choose threads, processes, dask://HOST:PORT"),
+        ("dask://", "no such executor"),
+        ("dask://x", "no such executor"),
+    ],
 )
 def test_an_unknown_executor_is_refused(name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["evaluate", LAB, "--executor", name]) == 2
