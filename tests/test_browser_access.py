@@ -22,6 +22,7 @@ PAGES = (
     "/exercises?data=glyphlab",
     "/leakage?data=glyphlab",
     "/definitions?data=glyphlab",
+    "/index?data=glyphlab",
 )
 
 KNOWN = {"list", "listitem"}

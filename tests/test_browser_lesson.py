@@ -68,7 +68,7 @@ def test_a_student_walks_the_whole_lesson(app: Server, page: Page, language: str
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
         settle(page)
         expect(page.get_by_test_id("stException")).to_have_count(0)
-        page.get_by_test_id("stBaseButton-primary").click()
+        page.locator(".st-key-next button").click()
     expect(page.get_by_role("heading", name=lesson_texts.read("end").title)).to_be_visible()
     settle(page)
     assert f"step={lesson_page.END}" in page.url

@@ -43,7 +43,7 @@ def measured(asked: Asked) -> Found | None:
         told = _("This takes about {n} seconds on a machine that does nothing else; you can leave the page meanwhile.")
         shell.quiet(told.format(n=number(round(asked.seconds))))
         label = _("Measure {n} × {m} vectors").format(n=number(asked.n_gallery), m=number(asked.n_dim))
-        st.button(label, key="measure", type="primary", on_click=one.want, args=(asked.compute, index_runs.turn()))
+        st.button(label, key="measure", on_click=one.want, args=(asked.compute, index_runs.turn()))
         return None
     one.want(asked.compute, index_runs.turn())
     if not asked.slow:
