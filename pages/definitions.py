@@ -5,7 +5,6 @@ import streamlit as st
 from pages.shared import choices, conventions, copying, shell
 from pages.shared.cached import ROOT
 from pages.shared.words import _, plain
-from recall_core import definitions
 
 here = shell.enter()
 st.title(_("Definitions"), anchor=False)
@@ -48,7 +47,7 @@ else:
         with st.container(horizontal=True):
             direction = shell.ask_direction(evaluation)
             query = shell.ask_query(len(direction.split.query))
-        rankings = [definitions.of_query(direction.ranking, query - 1)]
+        rankings = [direction.ranking.select([query - 1])]
         key += f" {direction.name} {query}"
 
 if rankings:

@@ -33,7 +33,9 @@ The modules, in the order in which data flows; imports run the same way:
 ``metrics``      ranks → ``Score``: numerator, denominator, and the range under ties
 ``lists``        ranked lists that somebody else made, next to the exact ranking
 ``plain``        the courses' plain functions on matrices and arrays
-``definitions``  one ranking under every convention, and what other tools call each number
+``typed``        what a person types: a number as precise as it was written, a ranking as its relevance in rank order
+``conventions``  the conventions under which a ranking is scored, and what other tools call each number
+``definitions``  one ranking under every convention, and which of its numbers somebody has
 ``uncertainty``  ``Interval``: how far a score can be trusted, by group
 ``audit``        ``Finding``: what is suspicious about the data or the split
 ``spec``         ``Spec``: the choices that determine a number, in four spellings

@@ -33,13 +33,13 @@ import pandas as pd
 
 from . import draws, metrics, protocol, splits
 from .dataset import Dataset
-from .definitions import read_number
 from .draws import Halves, needed
 from .errors import DataError
 from .ranking import Ranking, rank_scores
 from .relevance import Relevance, Sets
 from .spec import Spec
 from .splits import Split
+from .typed import read_number
 
 TASKS = ("opening", "F1", "F2", "F3", "F4", "F5")
 

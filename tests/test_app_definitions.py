@@ -6,7 +6,8 @@ import shlex
 import pytest
 
 from pages.shared import conventions, words
-from recall_core import definitions
+from recall_core import conventions as core
+from recall_core import definitions, typed
 from recall_core.cli import main
 from tests.test_app import run, said
 
@@ -20,7 +21,7 @@ def lit(text: str) -> list[str]:
 def test_every_row_stands_on_the_page_with_its_value(language: str) -> None:
     app = run("definitions", list="10101", lang=language)
     shown = said(app)
-    for row in definitions.rows([definitions.typed("10101")], 3):
+    for row in definitions.rows([typed.read_ranking("10101")], 3):
         assert f"$\\displaystyle {row.filled}$".replace("|", r"\|") in shown
         assert f"{row.value:.4f}" in shown
     assert "@{k}" not in shown
@@ -28,8 +29,8 @@ def test_every_row_stands_on_the_page_with_its_value(language: str) -> None:
 
 
 def test_words_cover_every_row_note_and_problem() -> None:
-    assert all(conventions.row_words(key, 3) for key in definitions.CONVENTIONS)
-    notes = {note for one in definitions.CONVENTIONS.values() for name in one.names for note in name.notes}
+    assert all(conventions.row_words(key, 3) for key in core.CONVENTIONS)
+    notes = {note for one in core.CONVENTIONS.values() for name in one.names for note in name.notes}
     assert notes <= set(conventions.note_words())
 
 

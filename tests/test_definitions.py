@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_core import definitions, metrics
-from recall_core.definitions import CONVENTIONS, Unreadable, matching, of_query, read_figure, rows, typed
+from recall_core import conventions, definitions, metrics
+from recall_core.conventions import CONVENTIONS
+from recall_core.definitions import matching, rows
 from recall_core.ranking import Ranking, rank_scores
 from recall_core.relevance import Relevance, Sets
+from recall_core.typed import Unreadable, read_figure, read_ranking
 from tests.conftest import SHARED, needs_shared
 from tests.test_metrics import F2
 
@@ -30,7 +32,7 @@ def by_key(rankings, k) -> dict[str, definitions.Row]:
 
 
 def values(text: str, k: int, n_relevant: int | None = None) -> dict[str, float]:
-    return {key: row.value for key, row in by_key([typed(text, n_relevant)], k).items()}
+    return {key: row.value for key, row in by_key([read_ranking(text, n_relevant)], k).items()}
 
 
 # ---- published values -----------------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ def test_a_perfect_list_is_1_under_every_convention_but_those_that_divide_by_mor
 def test_ties_have_their_published_range(text, expected):
     for name, bounds in expected.items():
         key, _, k = name.partition("@")
-        row = by_key([typed(text)], int(k or 1))[key]
+        row = by_key([read_ranking(text)], int(k or 1))[key]
         assert (row.worst, row.expected, row.best) == pytest.approx(bounds), name
 
 
@@ -129,7 +131,7 @@ def test_trec_eval_s_map_cut_divides_by_all_relevant_items():
     case = peer("trec_eval")["sets"][0]
     ranking = trec_ranking(case["topics"])
     for k in (5, 100):
-        ours = definitions.average_precision_by_relevant(ranking, k).value
+        ours = conventions.average_precision_by_relevant(ranking, k).value
         assert ours == pytest.approx(case["expected_all"][f"map_cut_{k}"], abs=5.1e-5)
 
 
@@ -295,7 +297,7 @@ def without_ties(text: str) -> set[str]:
 @settings(max_examples=60, deadline=None)
 def test_extremes_and_mean_are_those_of_all_orders_of_the_ties(text, k):
     every = [values(order, k) for order in without_ties(text)]
-    for key, row in by_key([typed(text)], k).items():
+    for key, row in by_key([read_ranking(text)], k).items():
         ones = [one[key] for one in every]
         expected = (min(ones), sum(ones) / len(ones), max(ones))
         assert (row.worst, row.expected, row.best) == pytest.approx(expected, nan_ok=True), key
@@ -313,7 +315,7 @@ def evaluated(latex: str) -> float:
 @given(st.lists(lists, min_size=1, max_size=3), st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
 def test_the_numbers_filled_in_give_the_value(texts, k):
-    for row in rows([typed("/".join(texts))], k):
+    for row in rows([read_ranking("/".join(texts))], k):
         if row.n_counted:
             assert evaluated(row.filled) == pytest.approx(row.value, abs=2e-4), row
         else:
@@ -324,7 +326,7 @@ def test_the_numbers_filled_in_give_the_value(texts, k):
 @given(st.lists(lists, min_size=1, max_size=3), st.integers(1, 9))
 @settings(max_examples=40, deadline=None)
 def test_values_that_metrics_has_are_the_metrics_own(texts, k):
-    ranking = typed("/".join(texts))
+    ranking = read_ranking("/".join(texts))
     ours = by_key([ranking], k)
     same = {
         "recall_miss": metrics.recall(ranking, k),
@@ -339,7 +341,7 @@ def test_values_that_metrics_has_are_the_metrics_own(texts, k):
 
 
 def test_both_directions_are_pooled():
-    one, other = typed("01/1"), typed("001")
+    one, other = read_ranking("01/1"), read_ranking("001")
     together = by_key([one, other], 1)
     assert together["recall_miss"].value == pytest.approx(1 / 3)
     assert together["mrr"].value == pytest.approx((1 / 2 + 1 + 1 / 3) / 3)
@@ -347,7 +349,7 @@ def test_both_directions_are_pooled():
 
 
 def test_many_queries_show_the_sums_alone():
-    row = by_key([typed("/".join(["1"] * 29 + ["01"]))], 1)["recall_miss"]
+    row = by_key([read_ranking("/".join(["1"] * 29 + ["01"]))], 1)["recall_miss"]
     assert row.filled == r"\frac{29}{30}"
 
 
@@ -361,7 +363,7 @@ def test_a_constant_encoder_has_a_range_and_a_mean():
 
 
 def test_too_many_orders_leave_the_mean_open_only_where_no_closed_form_is_known():
-    ranking = typed("(" + "01" * 20 + ")")
+    ranking = read_ranking("(" + "01" * 20 + ")")
     found = by_key([ranking], 5)
     assert found["ndcg_at_k"].expected is None
     assert found["map_hits"].worst < found["map_hits"].value < found["map_hits"].best
@@ -370,14 +372,14 @@ def test_too_many_orders_leave_the_mean_open_only_where_no_closed_form_is_known(
 
 def test_no_row_lacks_a_known_tool_but_this_program_s_own():
     assert [key for key, convention in CONVENTIONS.items() if not convention.names] == ["map_min"]
-    assert set(definitions.TOOLS) == {
+    assert set(conventions.TOOLS) == {
         *("trec_eval", "ir_measures", "ranx", "torchmetrics", "pytorch-metric-learning", "OML", "torchreid"),
         *("fast-reid", "revisitop", "faiss", "ann-benchmarks", "scikit-learn"),
     }
 
 
 def test_keys_levels_and_notes_are_explained_in_the_module():
-    text = definitions.__doc__
+    text = conventions.__doc__
     notes = {note for convention in CONVENTIONS.values() for name in convention.names for note in name.notes}
     levels = {convention.level for convention in CONVENTIONS.values()}
     for key in {*CONVENTIONS, *notes, *levels}:
@@ -385,29 +387,29 @@ def test_keys_levels_and_notes_are_explained_in_the_module():
 
 
 def test_names_carry_the_cut():
-    names = {(name.tool, name.name) for row in rows([typed("1")], 7) for name in row.names}
+    names = {(name.tool, name.name) for row in rows([read_ranking("1")], 7) for name in row.names}
     assert ("trec_eval", "map_cut_7") in names
     assert not any("{" in name or name == "precision_at_1" for _, name in names)
-    assert any(name.name == "precision_at_1" for row in rows([typed("1")], 1) for name in row.names)
+    assert any(name.name == "precision_at_1" for row in rows([read_ranking("1")], 1) for name in row.names)
 
 
 @pytest.mark.parametrize("k", [0, 1.5, True])
 def test_a_bad_k_is_refused(k):
     with pytest.raises(ValueError, match="k must"):
-        rows([typed("1")], k)
+        rows([read_ranking("1")], k)
 
 
 # ---- typed rankings -------------------------------------------------------------------------------------------------
 
 
 def test_typed_lists_with_ties_missing_items_and_several_queries():
-    ranking = typed("0(10)1 / 1+2 / 00")
+    ranking = read_ranking("0(10)1 / 1+2 / 00")
     assert ranking.n_relevant.tolist() == [2, 3, 0]
     assert ranking.rank.tolist() == [2, 4, 1, 0, 0]
     assert ranking.above.tolist() == [1, 3, 0, -1, -1]
     assert ranking.tied.tolist() == [1, 0, 0, -1, -1]
     assert ranking.n_gallery.tolist() == [4, 3, 2]
-    assert typed("1, 0 1", 3).n_relevant.tolist() == [3]
+    assert read_ranking("1, 0 1", 3).n_relevant.tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -430,15 +432,15 @@ def test_typed_lists_with_ties_missing_items_and_several_queries():
 )
 def test_what_is_no_ranking_is_refused_with_a_key(text, n_relevant, key, parameters):
     with pytest.raises(Unreadable) as caught:
-        typed(text, n_relevant)
+        read_ranking(text, n_relevant)
     assert (caught.value.key, caught.value.parameters) == (key, parameters)
     assert f"``{key}``" in Unreadable.__doc__
 
 
 def test_one_query_of_a_ranking_is_that_query():
-    whole = typed("01/(011)+1/00")
+    whole = read_ranking("01/(011)+1/00")
     for q in range(3):
-        one = of_query(whole, q)
+        one = whole.select([q])
         assert isinstance(one, Ranking)
         for name, score in metrics.all_scores(one, [1, 3]).items():
             assert score.value == pytest.approx(
@@ -486,18 +488,18 @@ def test_the_rows_that_give_the_figure_light_up():
 
 
 def test_a_half_may_be_rounded_either_way():
-    found = rows([typed("0001")], 8)
+    found = rows([read_ranking("0001")], 8)
     for figure in (0.12, 0.13):
         assert "precision" in {match.row.key for match in matching(found, figure, 2)}
 
 
 def test_a_figure_may_be_the_extreme_under_ties():
-    found = {match.row.key: match.which for match in matching(rows([typed("(001)0")], 1), 11 / 18, 9)}
+    found = {match.row.key: match.which for match in matching(rows([read_ranking("(001)0")], 1), 11 / 18, 9)}
     assert found["map"] == "expected"
 
 
 @given(lists.filter(lambda text: "1" in text.partition("+")[0]), st.integers(1, 6), st.integers(1, 5))
 @settings(max_examples=40, deadline=None)
 def test_every_defined_row_matches_its_own_rounded_value(text, k, digits):
-    for row in rows([typed(text)], k):
+    for row in rows([read_ranking(text)], k):
         assert [match.row for match in matching([row], round(row.value, digits), digits)] == [row]

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from recall_core import definitions
-from recall_core.definitions import Match, Name, Row, Unreadable
+from recall_core.conventions import Name
+from recall_core.definitions import Match, Row
 from recall_core.evaluation import Evaluation
 from recall_core.ranking import Ranking
+from recall_core.typed import Unreadable, read_figure, read_ranking
 
 from .numbers import score
 from .shell import quiet
@@ -44,7 +46,7 @@ def show(found: Iterable[Row], k: int, lit: Mapping[str, Match]) -> None:
 
 def explain(typed: str, found: Sequence[Row], other: Mapping[int, Sequence[Row]], k: int) -> dict[str, Match]:
     """Say which rows give a figure that somebody has; at other k too, where none does here."""
-    figure = definitions.read_figure(typed)
+    figure = read_figure(typed)
     if figure is None:
         st.warning(_("That is no number. Write 0.583, 0,583, 58.3 % or 7/12."))
         return {}
@@ -70,7 +72,7 @@ def explain(typed: str, found: Sequence[Row], other: Mapping[int, Sequence[Row]]
 def typed(text: str) -> Ranking | None:
     """Read a ranking that was typed; what cannot be read is said in place."""
     try:
-        return definitions.typed(text)
+        return read_ranking(text)
     except Unreadable as problem:
         st.warning(plain(_unreadable_words(problem.key).format(**problem.parameters)))
         return None

@@ -10,6 +10,7 @@ import streamlit as st
 from recall_core import definitions, draws, lesson, metrics, report
 from recall_core.errors import DataError
 from recall_core.lesson import HAND_GALLERY, HAND_QUERY
+from recall_core.typed import read_ranking
 
 from . import cached, gallery, lab, lesson_charts
 from .gallery import Tile
@@ -218,15 +219,15 @@ def precision() -> Shown:
         raise DataError(_("Write between 1 and 20 places, each 0 or 1."))
     n = len(flags)
     k = slide("k_precision", n, n) if n > 1 else 1
-    ranked = definitions.typed("".join(map(str, flags)))
+    ranked = read_ranking("".join(map(str, flags)))
     at_k = [metrics.average_precision(ranked, cut).value for cut in range(1, n + 1)]
     recalls = [metrics.recall(ranked, cut).value for cut in range(1, n + 1)]
     title = _("In each right place the precision so far; below, what AP@k and R@k make of it")
     chart("precision", title, lesson_charts.precision_steps(flags, at_k, recalls, k))
     rows = {row.key: row for row in definitions.rows([ranked], k)}
     st.latex(rf"AP@{k} = {rows['map_min'].filled} = {report.number(rows['map_min'].value)}")
-    second, fifth = (metrics.average_precision(definitions.typed(LISTS[name]), 5).value for name in ("second", "fifth"))
-    fall = [metrics.average_precision(definitions.typed(LISTS["falls"]), cut).value for cut in (1, 2, 3)]
+    second, fifth = (metrics.average_precision(read_ranking(LISTS[name]), 5).value for name in ("second", "fifth"))
+    fall = [metrics.average_precision(read_ranking(LISTS["falls"]), cut).value for cut in (1, 2, 3)]
     return Shown(
         {
             "k": str(k),
@@ -235,9 +236,9 @@ def precision() -> Shown:
             "recall": report.number(recalls[k - 1]),
             "second": report.number(second),
             "fifth": report.number(fifth),
-            "recall_both": report.number(metrics.recall(definitions.typed(LISTS["fifth"]), 5).value),
+            "recall_both": report.number(metrics.recall(read_ranking(LISTS["fifth"]), 5).value),
             **{f"fall_{cut}": report.number(value) for cut, value in enumerate(fall, 1)},
-            "perfect": report.number(metrics.average_precision(definitions.typed(LISTS["perfect"]), 2).value),
+            "perfect": report.number(metrics.average_precision(read_ranking(LISTS["perfect"]), 2).value),
         }
     )
 
