@@ -40,7 +40,6 @@ else:
         failure_list.tiles_of(evaluation, found, place.page),
         key="failures",
         first=(place.page - 1) * failure_list.PAGE_SIZE + 1,
-        columns=3,
         place=place,
         n_tile=len(found),
         page_size=failure_list.PAGE_SIZE,

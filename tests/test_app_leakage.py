@@ -260,7 +260,7 @@ def test_a_failing_draw_is_said_in_place(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_strip_holds_each_seeds_value_and_the_shown_draw_stands_out() -> None:
     table = pd.DataFrame({"seed": [0, 1], "a": [0.1, 0.2], "b": [0.3, float("nan")]})
     figure = leak_charts.strips({"random": table, "grouped": table}, {"a": "A", "b": "B"}, "grouped", "R@1")
-    assert [trace.opacity for trace in figure.data] == [leak_charts.FAINT, 1]
+    assert [trace.fillcolor == leak_charts.HOLLOW for trace in figure.data] == [True, False]
     assert list(figure.data[0].x) == [0.1, 0.2, 0.3]
     assert list(figure.data[0].y) == ["A", "A", "B"]
 

@@ -290,7 +290,8 @@ export default function (component) {
     parts.previousPage.ariaLabel = data.words.previous_page;
     parts.nextPage.ariaLabel = data.words.next_page;
     parts.grid.ariaLabel = data.heading || data.words.grid;
-    parts.grid.style.gridTemplateColumns = data.columns ? `repeat(${data.columns}, minmax(0, 1fr))` : "";
+    parts.grid.classList.toggle("fixed", data.columns > 0);
+    parts.grid.style.setProperty("--columns", data.columns);
     parts.grid.classList.toggle("paired", data.paired);
     const kind = data.active ? "button" : "div";
     if (parts.grid.dataset.kind !== kind) parts.grid.replaceChildren();

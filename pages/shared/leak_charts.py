@@ -1,7 +1,7 @@
 """The charts of the page on leakage: a number's distribution over seeds, how often, and which encoder is chosen.
 
-The two draws are told apart by colour, by symbol and by the side of their row; the one that the toggle names is drawn
-in full, the other stays in sight behind it.
+The two draws are told apart by colour, by symbol and by the side of their row; the one that the toggle names is filled,
+the other hollow: its lines keep their full colour, since a paler one could not be seen on a dark page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from .charts import STYLES
 from .words import _
 
-FAINT = 0.4
+HOLLOW = "rgba(0,0,0,0)"
 POINTS = {"random": (STYLES[0][0], "circle"), "grouped": (STYLES[1][0], "diamond")}
 ROW_HEIGHT, FRAME_HEIGHT = 62, 66
 
@@ -47,8 +47,13 @@ def strips(tables: Mapping[str, pd.DataFrame], rows: Mapping[str, str], shown: s
                 pointpos=0,
                 boxmean=True,
                 line={"color": colour, "width": 1.5},
-                marker={"symbol": symbol, "size": 4, "color": colour, "opacity": 0.45},
-                opacity=1 if draw == shown else FAINT,
+                fillcolor=_washed(colour) if draw == shown else HOLLOW,
+                marker={
+                    "symbol": symbol if draw == shown else f"{symbol}-open",
+                    "size": 5,
+                    "color": colour,
+                    "opacity": 0.6,
+                },
                 customdata=long["seed"],
                 hovertemplate=_("seed %{customdata}: %{x:.4f}") + "<extra></extra>",
                 hoveron="points",
@@ -87,9 +92,9 @@ def how_often(
                 y=counts.astype(float),
                 name=_draw_words(draw),
                 marker={
-                    "color": POINTS[draw][0],
+                    "color": POINTS[draw][0] if draw == shown else HOLLOW,
+                    "line": {"color": POINTS[draw][0], "width": 1.5},
                     "pattern": {"shape": hatched, "fillmode": "overlay", "size": 5},
-                    "opacity": 1 if draw == shown else FAINT,
                 },
                 hovertemplate=_("%{x}: in %{y} draws") + "<extra></extra>",
             )
@@ -109,7 +114,7 @@ def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: 
         ``training.winners``.
     words : mapping of column to words
     shown : str
-        The draw that stands out.
+        The draw whose name stands out; its share is read like the other's.
     height : float
     """
     figure = go.Figure()
@@ -119,18 +124,17 @@ def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: 
         figure.add_trace(
             go.Bar(
                 x=values,
-                y=counts.index.map(_draw_words).to_numpy(),
+                y=[f"<b>{_draw_words(draw)}</b>" if draw == shown else _draw_words(draw) for draw in counts.index],
                 orientation="h",
                 name=name,
                 text=[str(value) if value else "" for value in values],
                 textposition="inside",
                 insidetextanchor="middle",
-                insidetextfont={"size": 13, "weight": 600},
+                insidetextfont={"size": 13, "weight": 600, "color": "#14181b"},  # reads on all three colours
                 textangle=0,
                 marker={
                     "color": colour,
                     "pattern": {"shape": pattern, "size": 5, "solidity": 0.2, "fillmode": "overlay"},
-                    "opacity": [1 if draw == shown else 0.45 for draw in counts.index],
                 },
                 hovertemplate="%{y}: %{x}<extra>" + name + "</extra>",
             )
@@ -139,6 +143,11 @@ def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: 
     figure.update_xaxes(title=_("draws"))
     figure.update_yaxes(autorange="reversed", title=None)
     return _plain(figure, height)
+
+
+def _washed(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.4)"
 
 
 def _draw_words(draw: str) -> str:

@@ -49,6 +49,7 @@ def relevance(cells: Any, query: Sequence[str], gallery: Sequence[str]) -> go.Fi
         showticklabels=False,
         showgrid=False,
         constrain="domain",
+        constraintoward="left",
     )
     figure.update_yaxes(
         title=_("queries: {n} pictures").format(n=len(query)),

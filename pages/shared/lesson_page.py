@@ -58,7 +58,7 @@ def go(step: int) -> None:
 def contents(step: int) -> None:
     """Show the numbers of all steps, and mark the way of 45 minutes."""
     st.session_state["step_chosen"] = step
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             _("Step"),
             range(1, END + 1),

@@ -74,7 +74,10 @@ def _card(name: str, estimate: Estimate) -> None:
     if report.base_name(name) != "recall":
         quiet(_("mean over {n} queries").format(n=n))
         return
-    resampled = _("all groups agree") if estimate.bootstrap is None else _ends(estimate.bootstrap)
+    # The joiners keep the two ends on one line of a narrow card.
+    resampled = (
+        _("all groups agree") if estimate.bootstrap is None else _ends(estimate.bootstrap).replace("–", "\u2060–\u2060")
+    )
     hits = _("{a} of {b}").format(a=_amount(estimate.numerator), b=n)
     quiet(f"{hits}\n" + _("bootstrap: {ends}").format(ends=resampled))
 
