@@ -45,6 +45,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``evaluation``   the only wiring: ``evaluate(dataset, spec) -> Evaluation``
 ``indexes``      faiss's approximate indexes: their numbers, how they are built, what they answer
 ``ann``          index error apart from representation error
+``intruders``    on how many queries a wrong answer intrudes, and whether its label can be believed
 ``failures``     which queries miss, the worst first, and why
 ``triage``       tags, notes and judgements that a person gives, kept in one small database
 ``slices``       where it fails: each metric by the values of a column

@@ -279,16 +279,32 @@ def contradicted(
     rows, others, scores = [], [], []
     for row in range(len(position)):
         near = position[row, :N_LABEL]
-        if label[row] == MISSING or len(near) < N_LABEL or near.min() < 0:
-            continue
-        names = [str(label[i]) for i in near]
-        top = max(set(names), key=names.count)
-        if top not in (MISSING, label[row]) and label[row] not in names and names.count(top) >= N_LABEL - 1:
+        top = contradiction(str(label[row]), [str(label[i]) for i in near]) if near.min(initial=0) >= 0 else ""
+        if top:
             rows.append(row)
             others.append(top)
             scores.append(float(similarity[row, :N_LABEL].mean()))
     order = np.argsort(-np.array(scores), kind="stable").astype(np.intp)
     return np.array(rows, dtype=np.intp)[order], [others[i] for i in order], np.array(scores)[order]
+
+
+def contradiction(own: str, near: Sequence[str]) -> str:
+    """Which other label do the ``N_LABEL`` nearest neighbours of an item agree on, all but one at most?
+
+    Empty where they do not, where one carries the item's own label, where there are fewer, or where it has no label.
+
+    Examples
+    --------
+    >>> contradiction("cat", ["dog", "dog", "hen", "dog", "dog"])
+    'dog'
+    >>> contradiction("cat", ["dog", "dog", "cat", "dog", "dog"])
+    ''
+    """
+    if own == MISSING or len(near) < N_LABEL:
+        return ""
+    top = max(set(near), key=near.count)
+    agreed = top not in (MISSING, own) and own not in near and near.count(top) >= N_LABEL - 1
+    return top if agreed else ""
 
 
 def other_numbering(query: Sequence[str], gallery: Sequence[str], nearest: Sequence[str]) -> dict[str, str]:

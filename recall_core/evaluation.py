@@ -373,10 +373,7 @@ def best_wrong(ranked: Ranking) -> tuple[IntArray, NDArray[np.float64]]:
         −1 where the kept part of the list (``ranked.depth``) holds relevant items only, or nothing.
     similarity : (n_query,) float64
     """
-    width = int(ranked.top_position.max(initial=0)) + 1
-    width = max(width, int(ranked.position.max(initial=0)) + 1)
-    keys = np.arange(ranked.n_query)[:, None] * width + ranked.top_position
-    wrong = (ranked.top_position >= 0) & ~np.isin(keys, ranked.query * width + ranked.position)
+    wrong = wrong_places(ranked, ranked.depth)
     at = wrong.argmax(axis=1) if ranked.depth else np.zeros(ranked.n_query, np.intp)
     rows = np.arange(ranked.n_query)
     if not ranked.depth:
@@ -386,6 +383,15 @@ def best_wrong(ranked: Ranking) -> tuple[IntArray, NDArray[np.float64]]:
         np.where(found, ranked.top_position[rows, at], -1),
         np.where(found, ranked.top_similarity[rows, at], np.nan),
     )
+
+
+def wrong_places(ranked: Ranking, k: int) -> NDArray[np.bool_]:
+    """(n_query, k) at which of the first k places does an item stand that is not relevant? k at most ``depth``."""
+    top = ranked.top_position[:, :k]
+    width = max(int(top.max(initial=0)), int(ranked.position.max(initial=0))) + 1
+    keys = np.arange(ranked.n_query)[:, None] * width + top
+    wrong: NDArray[np.bool_] = (top >= 0) & ~np.isin(keys, ranked.query * width + ranked.position)
+    return wrong
 
 
 def _direction(

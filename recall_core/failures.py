@@ -14,8 +14,9 @@ from .audit import REASONS as NOTHING_RELEVANT
 from .dataset import Dataset
 from .duplicates import COSINE, DISTANCE, perceptual_hash
 from .errors import DataError
-from .evaluation import Direction, Evaluation
+from .evaluation import Direction, Evaluation, best_wrong
 from .images import Pictures
+from .intruders import intrusions
 from .relevance import IntArray
 from .spec import Filter
 
@@ -112,10 +113,32 @@ COLUMNS = (
 
 
 def listing(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None) -> pd.DataFrame:
-    """Complete what ``failures`` found, for a file: near-duplicates compared wherever they can be; ids name queries."""
+    """Complete what ``failures`` found, for a file.
+
+    Returns
+    -------
+    DataFrame
+        The same, near-duplicates compared wherever they can be, and ``wrong_intrudes_on`` beside ``wrong_similarity``:
+        on how many queries of the direction the best wrong answer intrudes (see ``intruders.intrusions``); 0 where
+        there is none. Ids name the queries, so ``query`` is left out.
+    """
     if alike is None:
         alike = comparer(evaluation)
-    return (found if alike is None else compare(evaluation, found, alike)).drop(columns="query")
+    whole = (found if alike is None else compare(evaluation, found, alike)).drop(columns="query")
+    whole.insert(
+        whole.columns.tolist().index("wrong_similarity") + 1, "wrong_intrudes_on", _intrude_on(evaluation, found)
+    )
+    return whole
+
+
+def _intrude_on(evaluation: Evaluation, found: pd.DataFrame) -> IntArray:
+    """(n_found,) on how many queries does each best wrong answer intrude?"""
+    counts = np.zeros(len(found), np.intp)
+    for direction in evaluation.directions:
+        here = np.flatnonzero(found["direction"] == direction.name)
+        wrong = best_wrong(direction.ranking)[0][found["query"].to_numpy()[here]]
+        counts[here] = np.append(intrusions(direction).count, 0)[wrong]
+    return counts
 
 
 def compare(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None) -> pd.DataFrame:

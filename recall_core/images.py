@@ -239,6 +239,27 @@ def resize(picture: Picture, height: int, width: int) -> Picture:
     return resized[0] if picture.ndim == 2 else np.stack(resized, axis=2)
 
 
+def difference(one: Picture, other: Picture) -> tuple[Picture, float]:
+    """How much do two pictures of one size differ, pixel by pixel?
+
+    Returns
+    -------
+    difference : (H, W) float32
+        Absolute difference, the mean over the channels: 0 is the same, 1 is black against white.
+    mean : float
+        Its mean over all pixels.
+
+    Raises
+    ------
+    ValueError
+        The pictures differ in height or width.
+    """
+    if one.shape[:2] != other.shape[:2]:
+        raise ValueError(f"pictures of one size can be subtracted, these are {one.shape[:2]} and {other.shape[:2]}")
+    apart: Picture = np.abs(as_rgb(one) - as_rgb(other)).mean(axis=2, dtype=np.float32)
+    return apart, float(apart.mean(dtype=np.float64))
+
+
 def thumbnail(picture: Picture, size: int = 128) -> tuple[bytes, str]:
     """Give a small copy of a picture for a page: (content, MIME type).
 

@@ -99,7 +99,7 @@ def inspect(
     resolved, findings = _resolved(dataset, given)
     looks = None if dataset.pictures is None else duplicates.look(dataset.pictures, _step(progress, "pictures"))
     splits = () if resolved is None else protocol.directions(dataset, resolved)
-    vectors = _all_vectors(dataset, given, resolved, splits, encoded)
+    vectors = item_vectors(dataset, given, resolved, splits, encoded)
     usable = np.zeros(0, np.intp) if vectors is None else np.setdiff1d(np.arange(len(dataset)), bad_rows(vectors))
     tables, near, similarity = _compare(
         looks, vectors, usable, threshold=threshold, distance=distance, progress=_step(progress, "neighbours")
@@ -207,10 +207,10 @@ def _resolved(dataset: Dataset, spec: Spec) -> tuple[Spec | None, list[Finding]]
         return None, [*notes, audit.note("not_evaluable", f"these data cannot be evaluated yet: {error}")]
 
 
-def _all_vectors(
+def item_vectors(
     dataset: Dataset, given: Spec, resolved: Spec | None, splits: tuple[Split, ...], encoded: Array | None
 ) -> Array | None:
-    """(n_item, n_dim) of every row, nan where there is none; None where the data have no vectors."""
+    """Give the vectors by which items are compared, (n_item, n_dim): nan where there is none; None without any."""
     spec = resolved or given
     if encoded is not None:
         return encoded
@@ -326,7 +326,7 @@ def _neighbour_tables(
     counts, found = duplicates.hub_counts(near), duplicates.hubs(near) if len(usable) else np.zeros(0, np.intp)
     rows = usable[found]
     hub_table = pd.DataFrame({"row": rows, "id": dataset.ids[rows], "n": counts[found]})
-    value = _decides(dataset, spec)
+    value = deciding_values(dataset, spec)
     columns = ["row", "id", "label", "neighbours", "score"]
     if value is None or not len(usable):
         return hub_table, pd.DataFrame(columns=columns), np.zeros((0, 0), np.intp)
@@ -356,7 +356,7 @@ def _neighbour_findings(hub_table: pd.DataFrame, label_table: pd.DataFrame, n: i
 
 def _numbering(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], vectors: Array) -> list[Finding]:
     """Numeric classes on both sides that mean different things."""
-    value = _decides(dataset, spec)
+    value = deciding_values(dataset, spec)
     split = splits[0]
     if value is None or np.array_equal(split.query, split.gallery):
         return []
@@ -377,7 +377,7 @@ def _numbering(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], vectors:
 
 
 def _classes(dataset: Dataset, spec: Spec | None) -> pd.DataFrame:
-    value = _decides(dataset, spec)
+    value = deciding_values(dataset, spec)
     cells = [] if value is None else [cell for cell in value if cell != MISSING]
     counts = pd.Series(cells, dtype="str").value_counts().rename_axis("value").reset_index(name="n")
     return counts.sort_values(["n", "value"], ascending=[False, True], ignore_index=True)
@@ -400,8 +400,8 @@ def _unreadable_table(dataset: Dataset, looks: Looks | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["row", "id", "reason"])
 
 
-def _decides(dataset: Dataset, spec: Spec | None) -> NDArray[np.object_] | None:
-    """The cells that decide relevance, else the group, else the label."""
+def deciding_values(dataset: Dataset, spec: Spec | None) -> NDArray[np.object_] | None:
+    """Give the cells that decide relevance, else the group, else the label."""
     if spec is not None and spec.relevant is not None:
         return dataset.values(spec.relevant)
     group = dataset.role("group")
