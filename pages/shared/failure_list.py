@@ -182,9 +182,12 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
         with values:
             there, taken = failures.count_values(evaluation.dataset, everything, column), dict(chosen.slice)
             picked = list(taken.get(column, ()))
-            _synced("multiselect", "slice_values", _("is"), list(dict.fromkeys([*there, *picked])), picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
+            # Not a multiselect: in the dark its chips are white on the primary colour, which cannot be read well.
+            _synced("selectbox", "slice_value", _("is"), [value for value in there if value not in picked], None, _add_value, lambda value: _counted(value, there[value]), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
     with order:
         _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
+    if columns and picked:
+        _synced("pills", "slice_values", column, picked, picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), selection_mode="multi")  # fmt: skip  # noqa: E501
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
@@ -293,9 +296,21 @@ def _choose_reasons() -> None:
     _write({"reason": ",".join(st.session_state["reason_shown"]), "page": ""})
 
 
+def _add_value(taken: Mapping[str, tuple[str, ...]]) -> None:
+    """Filter by one more value of the column that is asked for."""
+    more = st.session_state["slice_value_shown"]
+    if more is not None:
+        _filter(taken, (*taken.get(st.session_state["slice_column"], ()), more))
+
+
 def _choose_values(taken: Mapping[str, tuple[str, ...]]) -> None:
-    """Filter by the values of the column that is asked for; what other columns are filtered by stays."""
-    all_of_them = {**taken, st.session_state["slice_column"]: tuple(st.session_state["slice_values_shown"])}
+    """Keep only the values that stay picked."""
+    _filter(taken, tuple(st.session_state["slice_values_shown"]))
+
+
+def _filter(taken: Mapping[str, tuple[str, ...]], picked: tuple[str, ...]) -> None:
+    """Filter by these values of the column that is asked for; what other columns are filtered by stays."""
+    all_of_them = {**taken, st.session_state["slice_column"]: picked}
     _write({"slice": write_filter(tuple((name, values) for name, values in all_of_them.items() if values)), "page": ""})
 
 
