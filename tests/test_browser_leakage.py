@@ -50,7 +50,7 @@ def test_each_part_shows_its_numbers_and_the_toggle_moves_the_trained_score(app:
     open_page(page, app, "/leakage")
     page.get_by_role("radio", name="The same picture twice").click()
     expect(card(page, "Each finds itself")).to_have_text("1.0000")
-    expect(card(page, "Encoder sees nothing")).to_have_text("0.0333")
+    expect(card(page, "Sees nothing")).to_have_text("0.0333")
     expect(page.get_by_role("radio", name="grouped")).to_be_disabled()
     page.get_by_role("radio", name="Training").click()
     all_drawn(page)

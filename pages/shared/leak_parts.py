@@ -323,10 +323,10 @@ def _case_words() -> dict[str, tuple[str, str]]:
     """Each case's title and explanation, in the order of the page."""
     return {
         "kept": (_("Each finds itself"), _("The first answer is the query itself.")),
-        "constant": (_("Encoder sees nothing"), _("All pictures get the same numbers, so every answer ties.")),
+        "constant": (_("Sees nothing"), _("All pictures get the same numbers, so every answer ties.")),
         "removed": (_("Itself removed"), _("By its id, not by its place in the list.")),
         "class": (_("Another of its class"), _("Itself removed; another with the same {column} is right.")),
-        "apart": (_("Another view answers"), _("The honest question: other pictures of the same things.")),
+        "apart": (_("Another view"), _("The honest question: other pictures of the same things.")),
     }
 
 
