@@ -216,3 +216,40 @@ def test_product_photographs_are_tagged_and_judged_by_keyboard(tmp_path: Path, d
     assert list(found["kind"]) == ["tag", "relevant"]
     assert found["item"][0] == found["item"][1]
     with_server.close()
+
+
+def test_under_a_filter_of_tags_fast_keys_hit_what_was_seen_and_the_list_holds(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    wanted = [str(name) for name in failures(evaluate(load("photo_patches")), 1)["id"]]
+    triage.set_tag("photo_patches", wanted[0], "label problem", True, folder=tmp_path / "state")
+    open_page(page, app, "/failures?data=photo_patches&tag=!")
+    expect(page.get_by_text("151 of these 152")).to_be_visible()
+    settle(page)
+    for _press in range(30):  # past the end of the first page of 24
+        page.keyboard.press("1", delay=0)
+        page.keyboard.press("j", delay=0)
+    page.keyboard.press("k", delay=0)
+    page.keyboard.press("2", delay=0)
+    kept(page)
+    marked = triage.tags_of(triage.marks("photo_patches", folder=tmp_path / "state"))
+    assert [name for name, tags in marked.items() if "wrong answer" in tags] == wanted[1:31]
+    assert marked[wanted[30]] == ["wrong answer", "near-duplicate"]
+    expect(page.get_by_text("30 were tagged otherwise meanwhile, and stay until the filter changes")).to_be_visible()
+    expect(page.get_by_text("151 of these 152")).to_be_visible()
+    tile = page.locator(".gallery .grid button.tile:focus")
+    expect(tile.locator(":scope > .marks")).to_have_text("wrong answer · near-duplicate")
+    page.keyboard.press("Enter")
+    showing(page, 30)
+    settle(page)
+    page.keyboard.press("j")
+    showing(page, 31)
+    expect(page.locator(".gallery .stepper .where")).to_have_text("31 of 151 failures")
+    settle(page)
+    page.get_by_role("link", name="Back to the failures").click()
+    again = page.get_by_role("button", name="Filter again")
+    again.focus()
+    again.press("Enter")
+    expect(page.get_by_text("121 of these 152")).to_be_visible()
+    page.goto("about:blank")
+    with_server.close()

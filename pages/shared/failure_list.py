@@ -22,7 +22,7 @@ from recall_core.spec import Filter, read_filter, write_filter
 from . import cached, choices, gallery, tiles, triaging
 from .gallery import Place, Tile
 from .shell import quiet
-from .words import _, number, plain
+from .words import _, number, plain, plural
 
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
@@ -92,7 +92,8 @@ def command(evaluate: str, k: int, chosen: Chosen) -> str:
 def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] | None = None) -> pd.DataFrame:
     """List the failures that are meant; none where no row of the table meets all conditions of the slice.
 
-    ``shown``, a direction and a query, stays in the list although its tags no longer are those that are asked for.
+    A list of tags holds until the visitor asks for another: what is tagged meanwhile stays in it, and so does
+    ``shown``, a direction and a query.
     """
     try:
         found = failures.failures(
@@ -105,7 +106,10 @@ def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] 
         )
     except DataError:  # each condition by itself was met, or ``chosen`` had not taken it
         return failures.failures(evaluation, k).iloc[:0]
-    return triaging.keep(evaluation, found, chosen.tags, shown) if chosen.tags else found
+    if not chosen.tags:
+        return found
+    which = repr((k, replace(chosen, page=1)))
+    return triaging.hold(evaluation, found, chosen.tags, which, shown)
 
 
 def place(chosen: Chosen, n_found: int, event: object) -> Place:
@@ -203,6 +207,15 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
         st.button(
             _("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": "", "tag": ""},)
         )
+    left = triaging.n_left(evaluation, found, chosen.tags)
+    if left:
+        quiet(plural("{n} was tagged otherwise meanwhile, and stays until the filter changes", "{n} were tagged otherwise meanwhile, and stay until the filter changes", left))  # fmt: skip  # noqa: E501
+        st.button(_("Filter again"), key="filter_again", type="tertiary", on_click=_filter_again)
+
+
+def _filter_again() -> None:
+    triaging.release()
+    _write({"page": ""})
 
 
 def download(evaluation: Evaluation, found: pd.DataFrame) -> None:

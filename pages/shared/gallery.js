@@ -132,7 +132,7 @@ export default function (component) {
   };
 
   // Which place of the list do the keys speak of: the query that is stepped to, or the tile that has the focus?
-  const target = () => (data.n_query ? view.place.query : Math.max(view.at, data.first));
+  const target = () => (data.n_query ? view.place.query : view.at || data.first);
 
   const act = (action) => {
     const before = view.actions.at(-1)?.number ?? view.triage.done;

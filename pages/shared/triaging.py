@@ -116,10 +116,44 @@ def keep(
     """Keep the queries that have one of the tags (``!``: none at all), and the one that is shown."""
     given = triage.tags_of(marks(evaluation.dataset))
     kept = [
-        (name, query) == shown or not set(given.get(str(item), ["!"])).isdisjoint(tags)
+        (name, query) == shown or _meets(given, item, tags)
         for name, query, item in zip(found["direction"], found["query"], found["id"], strict=True)
     ]
     return found[pd.Series(kept, index=found.index, dtype=bool)].reset_index(drop=True)
+
+
+def hold(
+    evaluation: Evaluation, found: pd.DataFrame, tags: Collection[str], which: str, shown: tuple[str, int] | None
+) -> pd.DataFrame:
+    """Keep what ``keep`` kept when the visitor asked for ``which`` list, whatever has been tagged since.
+
+    A list that closes up under the keys would let them hit the neighbour, and a page of it skip as many as it lost.
+    """
+    which = f"{_stamp(evaluation)} {which}"
+    asked, members = st.session_state.get("held", ("", frozenset()))
+    if asked != which:
+        kept = keep(evaluation, found, tags, shown)
+        members = frozenset(_items(evaluation, kept))
+    elif shown is not None:
+        members |= set(_items(evaluation, pd.DataFrame([shown], columns=["direction", "query"])))
+    st.session_state["held"] = (which, members)
+    kept_now = [item in members for item in _items(evaluation, found)]
+    return found[pd.Series(kept_now, index=found.index, dtype=bool)].reset_index(drop=True)
+
+
+def n_left(evaluation: Evaluation, found: pd.DataFrame, tags: Collection[str]) -> int:
+    """How many queries of the list no longer have a tag that is asked for?"""
+    given = triage.tags_of(marks(evaluation.dataset))
+    return sum(not _meets(given, item, tags) for item in found["id"]) if tags else 0
+
+
+def release() -> None:
+    """Let the list be made anew from the tags as they are; for callbacks."""
+    st.session_state.pop("held", None)
+
+
+def _meets(given: Mapping[str, list[str]], item: object, tags: Collection[str]) -> bool:
+    return not set(given.get(str(item), ["!"])).isdisjoint(tags)
 
 
 def place_of(evaluation: Evaluation, queries: pd.DataFrame, event: object, otherwise: int) -> int:
