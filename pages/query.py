@@ -24,9 +24,9 @@ def follow() -> None:
 
 
 triaging.apply(evaluation, gallery.event(steps.key))  # a run that was cut short may have left some
-why.folded(evaluation, direction, query, here.k)
 n_ranked = tiles.n_ranked(direction, query)
 place = gallery.current(steps.at, gallery.event(steps.key), n_query=len(steps), n_tile=n_ranked)
+why.folded(evaluation, direction, query, here.k, place.picked)
 first = (place.page - 1) * gallery.PAGE_SIZE + 1
 panels = [tiles.asked(evaluation, direction, query, here.k), tiles.missed(evaluation, direction, query, here.k)]
 if place.picked:

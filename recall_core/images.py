@@ -239,6 +239,13 @@ def resize(picture: Picture, height: int, width: int) -> Picture:
     return resized[0] if picture.ndim == 2 else np.stack(resized, axis=2)
 
 
+def fitted(picture: Picture, shape: Shape, size: int) -> Picture:
+    """Bring a preview of a picture of this shape to at most ``size`` pixels a side; nothing is enlarged beyond it."""
+    by = min(1.0, size / max(shape[:2]))
+    height, width = (max(1, round(side * by)) for side in shape[:2])
+    return picture if picture.shape[:2] == (height, width) else resize(picture, height, width)
+
+
 def difference(one: Picture, other: Picture) -> tuple[Picture, float]:
     """How much do two pictures of one size differ, pixel by pixel?
 

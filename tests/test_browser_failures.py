@@ -207,6 +207,6 @@ def test_examples_of_a_finding_unfold_as_pictures(app: Server, page: Page) -> No
 
 def test_the_formula_of_a_querys_ap_unfolds(dark_page: Page, app: Server) -> None:
     open_page(dark_page, app, "/query?data=glyphlab&relevant=orientation&junk_same=scene_id&encoder=mean&q=4")
-    dark_page.get_by_text("Why does this query have AP = 0.4404?").click()
-    expect(dark_page.locator(".katex").first).to_contain_text("AP")
+    dark_page.get_by_text("Why does this query have this AP?").click()
+    expect(dark_page.locator(".katex").first).to_contain_text("0.4404")
     expect(dark_page.get_by_text("No tie matters here")).to_be_visible()

@@ -9,17 +9,17 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from recall_core import curves, failures, images, sources
+from recall_core import curves, failures, images, intruders, sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
-from recall_core.evaluation import Evaluation, evaluate, select_queries
+from recall_core.evaluation import Direction, Evaluation, evaluate, select_queries
 from recall_core.images import Pictures
 from recall_core.inspection import Inspection, inspect
 from recall_core.places import PICTURE_SUFFIXES
@@ -280,3 +280,68 @@ def _folder_stamp(folder: Path) -> str:
         return "-"
     beside = sorted(file for file in folder.iterdir() if file.suffix.lower() not in PICTURE_SUFFIXES)
     return " ".join([_stamp(folder), *(f"{file.name}:{_stamp(file)}" for file in beside)])
+
+
+def intrusions(evaluation: Evaluation, direction: Direction) -> intruders.Intrusions:
+    """Count once for everybody on how many queries each gallery item intrudes."""
+    return _intrusions(f"{_key(evaluation)} {direction.name}", direction)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _intrusions(key: str, _direction: Direction) -> intruders.Intrusions:
+    return intruders.intrusions(_direction)
+
+
+def neighbourhood(evaluation: Evaluation) -> intruders.Neighbourhood | None:
+    """Make the items ready once for everybody who asks for the neighbours of one; None without vectors."""
+    return _neighbourhood(_key(evaluation), evaluation)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _neighbourhood(key: str, _evaluation: Evaluation) -> intruders.Neighbourhood | None:
+    spec = _evaluation.spec.replace(slice=None)
+    return intruders.neighbourhood(_evaluation, None if spec.scores else encoded(_evaluation.dataset, spec))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How two pictures differ: a picture of it (empty: they cannot be subtracted), its mean, its largest value."""
+
+    src: str
+    sizes: tuple[str, str]
+    mean: float = 0.0
+    most: float = 0.0
+
+
+def apart(evaluation: Evaluation, one: tuple[int, bool], other: tuple[int, bool]) -> Apart:
+    """Subtract two pictures, each a row and whether it asks, or take what anybody had subtracted before."""
+    key = f"{pictures_key(evaluation.dataset)} {_key(evaluation)} {one} {other}"
+    return _apart(key, evaluation, one, other)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _apart(key: str, _evaluation: Evaluation, _one: tuple[int, bool], _other: tuple[int, bool]) -> Apart:
+    chosen = [_picture_of(_evaluation, *which) for which in (_one, _other)]
+    shapes = [pictures.shape(at)[:2] for pictures, at in chosen]
+    first, second = (f"{width} × {height}" for height, width in shapes)
+    if shapes[0] != shapes[1]:
+        return Apart("", (first, second))
+    difference, mean = images.difference(*(images.fitted(pictures.preview(at, 320), shapes[0], 320) for pictures, at in chosen))  # fmt: skip  # noqa: E501
+    most = float(difference.max())
+    return Apart(images.thumbnail_uri(difference / most if most else difference, 320), (first, second), mean, most)
+
+
+def _picture_of(evaluation: Evaluation, row: int, asks: bool) -> tuple[Pictures, int]:
+    data, spec = evaluation.dataset, evaluation.spec
+    if asks and (spec.query_images is not None or spec.corrupt is not None):
+        pictures, rows = _asking(_key(evaluation), data, spec)
+        return pictures, rows[row]
+    if data.pictures is None:
+        raise DataError(f"{data.name} has no pictures")
+    return data.pictures, row
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _asking(key: str, _data: Dataset, _spec: Spec) -> tuple[Pictures, dict[int, int]]:
+    pictures, rows = sources.query_pictures(_data, _spec)
+    return pictures, {int(row): place for place, row in enumerate(rows)}
