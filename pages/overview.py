@@ -12,6 +12,7 @@ from pages.shared import (
     gallery,
     more_curves,
     numbers,
+    picturing,
     shell,
     slicing,
     taking_home,
@@ -73,15 +74,18 @@ if number_tab.open:
             first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
             gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))
 
-        curves, ks = evaluation.curves, evaluation.spec.ks
-        figures = {
-            _("Found among the first k (R@k)"): charts.curves(curves, "recall", here.k, "R@k", ks),
-            _("How early they come (mAP@k)"): charts.curves(curves, "map", here.k, "mAP@k", ks),
-            _("Rank of the first right picture"): charts.first_hits(evaluation.first_hits, here.k),
-        }
-        for place, (title, figure) in zip(st.columns(3, gap="medium"), figures.items(), strict=True):
-            place.markdown(f"**{title}**")
-            place.plotly_chart(figure, config={"displayModeBar": False}, key=title, alt=title)
+        recall, early, first_right = st.columns(3, gap="medium")
+        with recall:
+            numbers.curve("recall", _("Found among the first k (R@k)"), evaluation, here.k, only)
+        with early:
+            numbers.curve("map", _("How early they come (mAP@k)"), evaluation, here.k, only)
+        with first_right:
+            title = _("Rank of the first right picture")
+            st.markdown(f"**{title}**")
+            figure = charts.first_hits(evaluation.first_hits, here.k)
+            st.plotly_chart(figure, config=picturing.CONFIG, key="first_hits", alt=title)
+            picturing.bar("first_hits", title, evaluation.first_hits)
+        numbers.misses(evaluation, only)
 
         with st.expander(_("All numbers")):
             numbers.table(evaluation)
@@ -90,7 +94,7 @@ if slice_tab.open:
         slicing.tab(whole, here.k)
 if curve_tab.open:
     with curve_tab:
-        more_curves.tab(here, evaluation)
+        more_curves.tab(here, evaluation, only)
 st.subheader(_("How these numbers were made"), anchor=False)
 how = engine_words.describe(evaluation.spec.replace(data=here.name))
 st.markdown(plain(how.replace(str(here.folder), here.name)))

@@ -1,12 +1,13 @@
 """Compare, and the tabs of Overview, without a browser: runs, refusals, slices, files, and what is kept."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pages.shared import charts, comparing, listing, slicing, taking_home
-from recall_core import comparison, curves, evaluate, load, slices
+from recall_core import cli, comparison, curves, evaluate, load, slices
 from recall_core.evaluation import Evaluation
 from tests.test_app import cards, run, said
 
@@ -157,3 +158,50 @@ def test_small_slices_are_marked(photos: Evaluation) -> None:
     assert "few" not in slicing._row(facts).cells[-1]
     assert "few" in slicing._row({**facts, "small": True}).cells[-1]
     assert isinstance(pd.DataFrame([facts]), pd.DataFrame)
+
+
+def test_epochs_stand_in_the_order_of_their_numbers() -> None:
+    assert comparing.in_order(["saved:e10", "saved:e02", "saved:e1"]) == ["saved:e1", "saved:e02", "saved:e10"]
+    assert comparing.in_order(["raw", "mean", "colour"]) == ["raw", "mean", "colour"]
+
+
+def test_epochs_are_told_at_whole_numbers() -> None:
+    frame = pd.DataFrame({"run": ["e1", "e2", "e10"], "epoch": [1, 2, 10], "value": 0.5, "low": 0.4, "high": 0.6})
+    assert list(charts.trend(frame, "R@1").layout.xaxis.tickvals) == [1, 2, 10]
+    many = pd.concat([frame.iloc[:1]] * 30, ignore_index=True).assign(epoch=range(1, 31))
+    assert charts.trend(many, "R@1").layout.xaxis.dtick == 3
+
+
+def test_runs_that_are_no_epochs_are_told_how_to_be_named() -> None:
+    assert "differ only in the number at their end" in said(run("compare", data="glyphlab", runs="raw,mean,orientation"))  # fmt: skip  # noqa: E501
+
+
+def test_the_command_gives_the_numbers_of_the_page(
+    state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = []
+    for name in ("raw", "mean"):
+        folders.append(str(state / "runs" / name))
+        evaluate(load("data/glyphlab"), encoder=name).save(folders[-1])
+    assert cli.main(["compare", *folders, "--json"]) == 0
+    printed = capsys.readouterr().out
+    shown: list[listing.Row] = []
+    monkeypatch.setattr(listing, "show", lambda _name, _head, rows, **_more: shown.extend(rows))
+    assert not run("compare", data="glyphlab", runs="saved:raw,saved:mean").error
+    values = [row.value for row in shown if row.value is not None]
+    assert len(values) == 4  # two runs, two differences
+    numbers = re.findall(r"-?\d+\.\d+(?:e-\d+)?", printed)
+    assert all(any(abs(value - float(other)) < 1e-9 for other in numbers) for value in values)
+
+
+def test_each_k_leads_to_its_failures() -> None:
+    app = run("overview", data="photo_patches", slice="photo=china")
+    app.button(key="misses_5").click().run()
+    assert app.session_state["k"] == "5"
+    assert app.title[0].value == "Failures"
+
+
+def test_values_of_the_map_lead_to_their_failures() -> None:
+    app = run("overview", data="photo_patches", tab="curves")
+    app.button_group(key="map_values_fate").set_value(["miss"]).run()
+    assert "152 of these 152 drawn queries fail" in said(app)

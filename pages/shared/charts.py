@@ -193,7 +193,10 @@ def trend(frame: pd.DataFrame, name: str) -> go.Figure:
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=_("epoch"), zeroline=False)
+    # A tick for each epoch while there is room, then whole steps: there is no epoch 2.5.
+    span = int(frame["epoch"].max() - frame["epoch"].min())
+    whole = {"tickvals": list(frame["epoch"])} if len(frame) <= 12 else {"dtick": -(-span // 10), "tick0": 0}
+    figure.update_xaxes(title=_("epoch"), zeroline=False, **whole)
     figure.update_yaxes(title=name, zeroline=False)
     return _plain(figure)
 
@@ -316,7 +319,7 @@ def _add_line(
         mode="lines+markers",
         line={"color": colour, "dash": dash, "width": 2},
         marker={"symbol": symbol, "size": [8 if k in ks else 0 for k in line["k"]], "opacity": 1},
-        customdata=line[["low", "high"]].to_numpy(),
+        customdata=line[["low", "high", "k"]].to_numpy(),
         hovertemplate=hover + " [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
     )
 

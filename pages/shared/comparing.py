@@ -16,7 +16,7 @@ from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 
-from . import cached, charts, choices, gallery, listing, numbers, shell, taking_home, tiles
+from . import cached, charts, choices, gallery, listing, numbers, picturing, shell, taking_home, tiles
 from .failure_list import signed
 from .gallery import Tile
 from .listing import Row
@@ -26,7 +26,7 @@ from .words import _, number, plain
 VECTORS, SAVED = "vectors:", "saved:"
 """How a run's name begins that is made of given vectors, or was saved; any other name is an encoder's."""
 
-MOST_RUNS, N_LISTED, N_TILES = 8, 60, 12
+MOST_RUNS, N_LISTED, N_TILES, SHORT = 12, 60, 12, 28
 RUNS = "runs"
 """The runs that are compared, in the URL."""
 
@@ -72,7 +72,15 @@ def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
         selection_mode="multi",
         on_change=_choose,
     )
-    return chosen[:MOST_RUNS]
+    if len(chosen) > MOST_RUNS:
+        quiet(_("The first {n} of these {m} are compared: more are too many for one table.").format(n=MOST_RUNS, m=len(chosen)))  # fmt: skip  # noqa: E501
+    return in_order(chosen[:MOST_RUNS])
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """Put epochs in the order of their numbers; other runs stay as they were chosen."""
+    at = epochs(names)
+    return [name for _epoch, name in sorted(zip(at, names, strict=True))] if at else list(names)
 
 
 def _choose() -> None:
@@ -137,7 +145,9 @@ def tests_table(compared: Comparison, metrics: Sequence[str]) -> None:
         difference = _signed_with_ends(facts["difference"], facts["low"], facts["high"])
         outcome = " / ".join(number(int(facts[name])) for name in ("won", "lost", "tied"))
         groups = _("{n} of {m}").format(n=number(facts["n_changed"]), m=number(facts["n_group"]))
-        label = f"{facts['second']} − {facts['first']}"
+        label = " − ".join(str(facts[side]).removeprefix(SAVED) for side in ("second", "first"))
+        if len(label) <= SHORT:
+            label = label.replace(" ", "\u00a0")  # two short names stay on one line
         tests = (_p(facts["p"]), _p(facts["p_holm"]))
         cells = (label, numbers.metric_label(str(facts["metric"])), difference, *tests, outcome, groups)
         rows.append(Row(cells, facts["difference"], facts["low"], facts["high"]))
@@ -167,9 +177,13 @@ def trend(compared: Comparison, metric: str) -> None:
     """Draw the score over the epochs, where the runs are epochs."""
     at = epochs(compared.names)
     if at:
-        found = comparison.run_table(compared, [metric]).assign(epoch=at).sort_values("epoch")
+        st.markdown("**" + _("Score over epochs") + "**")
+        found = comparison.run_table(compared, [metric]).assign(epoch=at)
         figure = charts.trend(found, numbers.metric_label(metric))
-        st.plotly_chart(figure, config={"displaylogo": False}, key="trend", alt=_("Score over epochs"))
+        st.plotly_chart(figure, config=picturing.CONFIG, key="trend", alt=_("Score over epochs"))
+        picturing.bar("trend", _("Score over epochs"), found)
+    elif len(compared.names) > 2:
+        quiet(_("Epochs of one training are drawn as a line when the names of the runs differ only in the number at their end: epoch1, epoch2, …"))  # fmt: skip  # noqa: E501
 
 
 def moves(compared: Comparison, chosen: Chosen) -> None:
@@ -190,12 +204,13 @@ def moves(compared: Comparison, chosen: Chosen) -> None:
         figure = charts.rank_moves(found, names, words)
         st.plotly_chart(
             figure,
-            config={"displaylogo": False},
+            config=picturing.CONFIG,
             key="rank_moves",
             on_select=_look_at_point,
             selection_mode="points",
             alt=_("Rank of the first right picture in both"),
         )
+        picturing.bar("rank_moves", _("Rank of the first right picture in both"), found)
         unfound = int(((found["first_rank"] == 0) | (found["second_rank"] == 0)).sum())
         if unfound:
             quiet(_("{n} queries that found nothing in one of the two are not drawn.").format(n=number(unfound)))

@@ -3,37 +3,32 @@
 import pandas as pd
 import streamlit as st
 
-from recall_core import report, slices
+from recall_core import slices
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
-from recall_core.spec import write_filter
+from recall_core.spec import Filter, write_filter
 
-from . import cached, charts, shell
+from . import cached, charts, picturing, shell
 from .shell import quiet
 from .words import _, number, plain
 
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
-"""Plotly's bar stays: it saves the chart as a picture."""
 
-
-def tab(here: shell.Here, evaluation: Evaluation) -> None:
-    """Show the curves, with their numbers as a file."""
+def tab(here: shell.Here, evaluation: Evaluation, only: Filter) -> None:
+    """Show the curves and the map, with pictures and numbers to take home; ``only`` is what the page is narrowed to."""
     left, right = st.columns(2, gap="large")
     with left:
         _precision(evaluation)
     with right:
         _similarities(here, evaluation)
-    _map(here, evaluation)
+    _map(here, evaluation, only)
 
 
 def _precision(evaluation: Evaluation) -> None:
     st.markdown("**" + _("How clean are the lists, as more of the right ones are found?") + "**")
     found = cached.precision_recall(evaluation)
     title = _("Precision over recall")
-    st.plotly_chart(
-        charts.precision_recall(found), config=_config("precision_recall"), key="precision_curve", alt=title
-    )
-    _file("precision_recall", found)
+    st.plotly_chart(charts.precision_recall(found), config=picturing.CONFIG, key="precision_curve", alt=title)
+    picturing.bar("precision_curve", title, found)
 
 
 def _similarities(here: shell.Here, evaluation: Evaluation) -> None:
@@ -43,18 +38,16 @@ def _similarities(here: shell.Here, evaluation: Evaluation) -> None:
     except DataError as problem:
         st.info(plain(str(problem)))
         return
-    table = found.histogram()
-    st.plotly_chart(
-        charts.similarities(table), config=_config("similarity"), key="pair_similarities", alt=_("Similarity of pairs")
-    )
-    _file("similarity", table)
+    table, title = found.histogram(), _("Similarity of pairs")
+    st.plotly_chart(charts.similarities(table), config=picturing.CONFIG, key="pair_similarities", alt=title)
+    picturing.bar("pair_similarities", title, table)
     if found.sampled:
         shown = _("A random sample: {a} of {b} right pairs, {c} of {d} other pairs.")
         n = (len(found.right), found.n_right, len(found.other), found.n_other)
         quiet(shown.format(**dict(zip("abcd", map(number, n), strict=True))))
 
 
-def _map(here: shell.Here, evaluation: Evaluation) -> None:
+def _map(here: shell.Here, evaluation: Evaluation, only: Filter) -> None:
     st.markdown("**" + _("How do the vectors lie? (the two principal components)") + "**")
     try:
         found = cached.pca_map(here.dataset, evaluation, here.k)
@@ -70,21 +63,47 @@ def _map(here: shell.Here, evaluation: Evaluation) -> None:
     figure = charts.scatter(points, colour, found.explained, hits=by == "fate")
     chosen = st.plotly_chart(
         figure,
-        config={"displaylogo": False, "toImageButtonOptions": {"filename": "map"}},
+        config={"displaylogo": False},
         key="vector_map",
         on_select="rerun",
         selection_mode=("box", "lasso"),
         alt=_("Map of the vectors"),
     )
     rows = [int(point["customdata"][0]) for point in chosen["selection"]["points"] if point.get("customdata")]
+    picturing.bar("vector_map", _("Map of the vectors"), points)
+    if found.n_item > len(points):
+        quiet(_("A random sample: {n} of {m} points.").format(n=number(len(points)), m=number(found.n_item)))
+    _by_value(by, colour, points, only)
+    if rows:
+        _lead_to_failures(evaluation, rows)
+    else:
+        quiet(_("Or draw a box or a lasso around points to see their failures."))
+
+
+def _by_value(by: str, colour: pd.Series, points: pd.DataFrame, only: Filter) -> None:
+    """Choose points by what they are coloured by: the way to the failures that needs no pointing."""
+    asks = points["side"].to_numpy() == "query"
+    fates = {"hit": _("hit"), "miss": _("miss")}
+    counts = {str(value): int(n) for value, n in colour[asks].value_counts(sort=False).sort_index().items() if value}
+    chosen = st.pills(
+        _("Points of"),
+        list(counts),
+        key=f"map_values_{by}",
+        selection_mode="multi",
+        format_func=lambda value: f"{plain(fates[value] if by == 'fate' else value)} · {number(counts[value])}",
+    )
+    if not chosen:
+        return
+    among = points[asks & colour.astype(str).isin(chosen).to_numpy()]
+    n_miss = int((among["fate"] == "miss").sum())
+    said = _("{n} of these {m} drawn queries fail.").format(n=number(n_miss), m=number(len(among)))
+    # All that miss is what Failures shows by itself; a value of a column is a filter, whatever the number of its rows.
+    where: Filter = only if by == "fate" else (*only, (by, tuple(chosen)))
     with st.container(horizontal=True, vertical_alignment="center"):
-        _file("map", points)
-        if found.n_item > len(points):
-            quiet(_("A random sample: {n} of {m} points.").format(n=number(len(points)), m=number(found.n_item)))
-        if not rows:
-            quiet(_("Draw a box or a lasso around points to see their failures."))
-        else:
-            _lead_to_failures(evaluation, rows)
+        quiet(said)
+        if n_miss:
+            query = {"slice": write_filter(where)} if where else {}
+            st.page_link("pages/failures.py", label=_("Their failures"), icon="➡️", query_params=query)
 
 
 def _lead_to_failures(evaluation: Evaluation, rows: list[int]) -> None:
@@ -110,18 +129,3 @@ MOST_COLOURS = 12
 
 def _colour_words(by: str) -> str:
     return _("hit or miss") if by == "fate" else by
-
-
-def _config(name: str) -> dict[str, object]:
-    return CONFIG | {"toImageButtonOptions": {"filename": name, "format": "svg"}}
-
-
-def _file(name: str, table: pd.DataFrame) -> None:
-    st.download_button(
-        _("Numbers as CSV"),
-        report.table_csv(table),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        key=f"csv_{name}",
-        on_click="ignore",
-    )

@@ -5,9 +5,10 @@ import streamlit as st
 
 from recall_core import report
 from recall_core.evaluation import Estimate, Evaluation
+from recall_core.spec import Filter, write_filter
 from recall_core.uncertainty import Interval
 
-from . import engine_words
+from . import charts, engine_words, picturing, shell
 from .shell import quiet
 from .words import _, number, plain, plural
 
@@ -48,6 +49,41 @@ def table(evaluation: Evaluation) -> None:
     views |= {direction.name: direction.scores for direction in evaluation.directions}
     rows = [_row(view, name, estimate) for view, scores in views.items() for name, estimate in scores.items()]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=380)
+
+
+def curve(metric: str, title: str, evaluation: Evaluation, k: int, only: Filter) -> None:
+    """Draw a score over k; a click on a point leads to the failures at its k."""
+    key = f"{metric}_at_k"
+
+    def follow() -> None:
+        points = st.session_state[key]["selection"]["points"]
+        given = points[0].get("customdata") if points else None
+        if given:  # a second click on a point empties the selection, and changes nothing
+            _open_failures(int(given[2]), evaluation, only)
+
+    st.markdown(f"**{title}**")
+    lines = evaluation.curves[evaluation.curves["metric"] == metric]
+    figure = charts.curves(lines, metric, k, f"{metric_label(metric)}@k", evaluation.spec.ks)
+    st.plotly_chart(figure, config=picturing.CONFIG, key=key, alt=title, on_select=follow, selection_mode="points")
+    picturing.bar(key, title, lines)
+
+
+def misses(evaluation: Evaluation, only: Filter) -> None:
+    """Lead from each k to the queries that miss there: what a click on a curve does, for the keyboard too."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        quiet(_("Failures at k ="))
+        for k in evaluation.spec.ks:
+            missed = evaluation.scores[f"recall@{k}"]
+            label = f"{k} · {_amount(missed.denominator - missed.numerator)}"
+            st.button(label, key=f"misses_{k}", on_click=_open_failures, args=(k, evaluation, only))
+
+
+def _open_failures(k: int, evaluation: Evaluation, only: Filter) -> None:
+    ks = evaluation.spec.ks
+    if k not in ks:
+        shell.change({"ks": ",".join(map(str, sorted({*ks, k})))})
+    shell.change({"k": str(k)})
+    shell.go("failures", **({"slice": write_filter(only)} if only else {}))
 
 
 def metric_label(name: str) -> str:
