@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -291,15 +291,34 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     option("--cut", metavar="K", type=int, default=1, help="nothing relevant among the first K is a miss (default: 1)")
     option("--reason", choices=failures.REASONS, action="append", help="only these; may be repeated (default: all)")
     option("--sort", choices=failures.SORTS, default="rank", help="the worst first, by this (default: rank)")
+    option(
+        "--tag", metavar="NAME", action="append", default=[], help="only with this tag of the app's, or another named"
+    )
+    option("--untagged", action="store_true", help="only without a tag, or with one that --tag names")
     command.set_defaults(run=_failures)
 
 
 def _failures(parsed: argparse.Namespace) -> None:
     spec = spec_of(parsed)
-    evaluation = evaluate(_load(spec), spec)
+    dataset = _load(spec)
+    given = triage.tags_of(triage.marks(dataset.name)) if parsed.tag or parsed.untagged else {}
+    tags = _known_tags(parsed.tag, given, dataset.name) + [triage.UNTAGGED] * parsed.untagged
+    evaluation = evaluate(dataset, spec)
     alike = failures.comparer(evaluation)
     found = failures.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
+    if tags:
+        found = found[[triage.meets(given, str(item), tags) for item in found["id"]]].reset_index(drop=True)
     print(report.table_csv(failures.listing(evaluation, found, alike)), end="")
+
+
+def _known_tags(asked: list[str], given: Mapping[str, Sequence[str]], dataset: str) -> list[str]:
+    """Check that each tag is one that some item has."""
+    used = sorted({tag for tags in given.values() for tag in tags})
+    for tag in asked:
+        if tag not in used:
+            there = f"those in use are {', '.join(used)}" if used else "none is in use; check RECALL_STATE_DIR"
+            raise DataError(f"no item of {dataset} has the tag {tag!r}; {there}")
+    return asked
 
 
 def _add_audit(command: argparse.ArgumentParser) -> None:

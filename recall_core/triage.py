@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +40,9 @@ FILE = "triage.sqlite3"
 VERSION = 1
 PATIENCE = 10
 """Seconds to wait while another process writes."""
+
+UNTAGGED = "!"
+"""Stands among the tags of a filter for "none was given"."""
 
 KINDS = ("tag", "note", "relevant")
 """What is known of an item or a pair. ``relevant``: "1" where the pair is in truth right, "0" where it is not."""
@@ -213,6 +216,11 @@ def tags_of(found: pd.DataFrame) -> dict[str, list[str]]:
     """Which tags has each item: id → tags, out of ``marks``; those of pairs are left out."""
     own = found[(found["kind"] == "tag") & (found["other"] == "")]
     return {str(item): list(part["name"]) for item, part in own.groupby("item", sort=False)}
+
+
+def meets(given: Mapping[str, Sequence[str]], item: str, tags: Collection[str]) -> bool:
+    """Has an item one of the tags, given ``tags_of``? ``UNTAGGED`` among them: an item with no tag at all, too."""
+    return not set(given.get(item) or [UNTAGGED]).isdisjoint(tags)
 
 
 def to_csv(found: pd.DataFrame) -> str:

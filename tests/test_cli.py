@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recall_core import cli, evaluate, load, report
+from pages.shared import failure_list, triaging
+from recall_core import cli, evaluate, failures, load, report, triage
 from recall_core.spec import Spec
 from tests.conftest import DATA, ROOT
 
@@ -186,3 +188,31 @@ def test_help_describes_every_option() -> None:
     for command in ("evaluate", "glyphlab"):
         actions = cli.parser()._subparsers._group_actions[0].choices[command]._actions  # type: ignore[union-attr,index]
         assert all(action.help for action in actions)
+
+
+@pytest.mark.parametrize("tags", [("-a, b!",), ("!",), ("-a, b!", "hard view"), ("hard view", "!")])
+def test_failures_keeps_the_tags_that_the_page_keeps(
+    tags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECALL_STATE_DIR", str(tmp_path))
+    evaluation = evaluate(load("photo_patches"))
+    everything = failures.failures(evaluation, 1)
+    for item, tag in zip(everything["id"], ("-a, b!", "hard view"), strict=False):
+        triage.set_tag("photo_patches", str(item), tag)
+    found = triaging.keep(evaluation, everything, tags, None)
+    assert 0 < len(found) < len(everything)
+    chosen = failure_list.Chosen(tags=tags)
+    words = shlex.split(failure_list.command("python -m recall_core evaluate photo_patches", 1, chosen))
+    code, out, _ = run(capsys, *words[3:])
+    assert (code, out) == (0, report.table_csv(failures.listing(evaluation, found)))
+
+
+def test_a_tag_that_no_item_has_is_refused_with_those_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECALL_STATE_DIR", str(tmp_path))
+    assert "none is in use" in run(capsys, "failures", "photo_patches", "--tag", "odd")[2]
+    triage.set_tag("photo_patches", "P059-0", "hard view")
+    code, out, err = run(capsys, "failures", "photo_patches", "--tag", "odd")
+    assert (code, out) == (2, "")
+    assert "the tag 'odd'; those in use are hard view" in err

@@ -27,7 +27,7 @@ from .words import _, number, plain, plural
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
 
-UNTAGGED = "!"
+UNTAGGED = triage.UNTAGGED
 """How the URL spells, among the tags, that none was given; in the name of a tag it would be escaped."""
 
 NAME = "failure"
@@ -86,6 +86,8 @@ def command(evaluate: str, k: int, chosen: Chosen) -> str:
             words += ["--slice", f"{column}={value}"]
     for reason in chosen.reasons:
         words += ["--reason", reason]
+    for tag in chosen.tags:
+        words += ["--untagged"] if tag == UNTAGGED else [f"--tag={tag}"]
     return shlex.join([*words, *(["--sort", chosen.sort] if chosen.sort != SORTS[0] else [])])
 
 

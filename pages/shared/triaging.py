@@ -116,7 +116,7 @@ def keep(
     """Keep the queries that have one of the tags (``!``: none at all), and the one that is shown."""
     given = triage.tags_of(marks(evaluation.dataset))
     kept = [
-        (name, query) == shown or _meets(given, item, tags)
+        (name, query) == shown or triage.meets(given, str(item), tags)
         for name, query, item in zip(found["direction"], found["query"], found["id"], strict=True)
     ]
     return found[pd.Series(kept, index=found.index, dtype=bool)].reset_index(drop=True)
@@ -144,16 +144,12 @@ def hold(
 def n_left(evaluation: Evaluation, found: pd.DataFrame, tags: Collection[str]) -> int:
     """How many queries of the list no longer have a tag that is asked for?"""
     given = triage.tags_of(marks(evaluation.dataset))
-    return sum(not _meets(given, item, tags) for item in found["id"]) if tags else 0
+    return sum(not triage.meets(given, str(item), tags) for item in found["id"]) if tags else 0
 
 
 def release() -> None:
     """Let the list be made anew from the tags as they are; for callbacks."""
     st.session_state.pop("held", None)
-
-
-def _meets(given: Mapping[str, list[str]], item: object, tags: Collection[str]) -> bool:
-    return not set(given.get(str(item), ["!"])).isdisjoint(tags)
 
 
 def place_of(evaluation: Evaluation, queries: pd.DataFrame, event: object, otherwise: int) -> int:
