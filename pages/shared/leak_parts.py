@@ -125,7 +125,7 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
     cards = [
         Card(_("Learned: ridge"), training.LEARNED),
         Card(_("Control: nothing fitted"), training.CONTROL),
-        Card(_("Shuffled labels: nothing to learn"), "permuted"),
+        Card(_("Shuffled labels"), "permuted"),
         Card(known, "share_known", "{:.0%}".format),
     ]
     rows = {
