@@ -34,7 +34,7 @@ from .rerank import RERANKERS
 from .similarity import SIMILARITIES
 from .slices import score_of, slices
 from .sources import encode_dataset, resolve
-from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter
+from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter, read_condition
 from .splits import SPLITS
 from .tables import COLUMN_NAMES
 
@@ -120,7 +120,12 @@ def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False
         help="a folder, or a built-in data set: digits, photo_patches",
     )
     _add_reading_options(command)
-    option("--where", metavar="COL=VALUE", action="append", help="rows that take part (default: split=test if there)")
+    option(
+        "--where",
+        metavar="COL=VALUE",
+        action="append",
+        help="rows that take part; in COL, %%3D is = (default: split=test if there)",
+    )
     option("--split", choices=SPLITS, help="who asks and who answers (default: by-role, by-view or leave-one-out)")
     option("--query", metavar="COL=VALUE", action="append", help="rows that ask; with --gallery, instead of --split")
     option("--gallery", metavar="COL=VALUE", action="append", help="rows that answer")
@@ -517,7 +522,7 @@ def _filter(given: list[str] | None) -> Filter | None:
     """Repeated COL=VALUE options as a filter; one empty option takes every row."""
     if given is None:
         return None
-    return make_filter(_pair(one, "COLUMN=VALUE") for one in given if one)
+    return make_filter(read_condition(one) for one in given if one)
 
 
 def _pair(given: str, form: str) -> tuple[str, str]:

@@ -103,6 +103,11 @@ def read_shards(folder: Path) -> Embeddings:
     DataError
         There is no manifest, it is not whole, or files are missing.
     """
+    if not (folder / MANIFEST).is_file():
+        raise DataError(
+            f"{folder.name} is a folder without {MANIFEST}, so it holds no shards of vectors; name a file of vectors, "
+            f"or a folder that shards were written to"
+        )
     manifest = read_json(folder / MANIFEST)
     try:
         written_as, n_dim, dtype = manifest["format"], int(manifest["n_dim"]), np.dtype(manifest["dtype"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -236,7 +237,7 @@ class Spec:
                     words += [flag, ""]
                 for column, some in value or ():
                     for one in some:
-                        words += _option(flag, f"{column}={one}")
+                        words += _option(flag, write_condition(column, one))
             elif field.name == "ks":
                 if value != field.default:
                     words += ["--k", *map(str, value)]
@@ -298,6 +299,31 @@ def read_filter(spelled: str) -> Filter:
             raise DataError(f"the filter {spelled!r} is not of the form COLUMN=VALUE,VALUE;COLUMN=VALUE")
         pairs += [(unquote(column), unquote(value)) for value in values.split(",")]
     return make_filter(pairs)
+
+
+def write_condition(column: str, value: str) -> str:
+    """Spell ``COL=VALUE`` for a command line: ``=`` in the column is ``%3D``, as in a URL; all else stays as it is.
+
+    Examples
+    --------
+    >>> write_condition("a=b", "c=d"), write_condition("50% off", "x"), write_condition("%3D", "x")
+    ('a%3Db=c=d', '50% off=x', '%253D=x')
+    """
+    return re.sub("%(?=3D|25)", "%25", column).replace("=", "%3D") + "=" + value
+
+
+def read_condition(spelled: str) -> tuple[str, str]:
+    """Read what ``write_condition`` wrote.
+
+    Raises
+    ------
+    DataError
+        There is no ``=``, or no column before it.
+    """
+    column, equals, value = spelled.partition("=")
+    if not equals or not column:
+        raise DataError(f"{spelled!r} is not of the form COLUMN=VALUE")
+    return re.sub("%3D|%25", lambda found: unquote(found[0]), column), value
 
 
 def _filter(name: str, given: Any) -> Filter:

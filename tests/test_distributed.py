@@ -214,6 +214,13 @@ def test_shards_read_like_an_array(tmp_path: Path, kind: str) -> None:
     assert np.array_equal(again[:], np.stack([vectors[20], np.zeros(3), np.zeros(3)]).astype(np.float32))
 
 
+def test_a_folder_without_shards_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match="a folder without manifest[.]json, so it holds no shards of vectors; name a file"
+    ):
+        read_shards(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -15,7 +15,7 @@ from recall_core.spec import Filter, Spec, make_filter, read_filter, write_filte
 words = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
 )
-columns = words.filter(lambda word: "=" not in word)
+columns = words | st.text("=%325D", min_size=1, max_size=6)
 filters = st.lists(st.tuples(columns, words), max_size=4).map(make_filter)
 optional = st.none() | words
 
