@@ -216,7 +216,7 @@ def test_shards_read_like_an_array(tmp_path: Path, kind: str) -> None:
 
 def test_a_folder_without_shards_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match="a folder without manifest[.]json, so it holds no shards of vectors; name a file"
+        DataError, match=r"a folder without manifest[.]json, so it holds no shards of vectors; name a file"
     ):
         read_shards(tmp_path)
 
