@@ -112,8 +112,15 @@ COLUMNS = (
 )
 
 
-def listing(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None) -> pd.DataFrame:
+def listing(
+    evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None, *, where: Filter = ()
+) -> pd.DataFrame:
     """Complete what ``failures`` found, for a file.
+
+    Parameters
+    ----------
+    where : Filter
+        As ``failures`` was asked: intrusions on these queries alone are counted, as in an evaluation of that slice.
 
     Returns
     -------
@@ -126,18 +133,19 @@ def listing(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = N
         alike = comparer(evaluation)
     whole = (found if alike is None else compare(evaluation, found, alike)).drop(columns="query")
     whole.insert(
-        whole.columns.tolist().index("wrong_similarity") + 1, "wrong_intrudes_on", _intrude_on(evaluation, found)
+        whole.columns.tolist().index("wrong_similarity") + 1, "wrong_intrudes_on", _intrude_on(evaluation, found, where)
     )
     return whole
 
 
-def _intrude_on(evaluation: Evaluation, found: pd.DataFrame) -> IntArray:
+def _intrude_on(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> IntArray:
     """(n_found,) on how many queries does each best wrong answer intrude?"""
     counts = np.zeros(len(found), np.intp)
+    asking = protocol.select_rows(evaluation.dataset, where)
     for direction in evaluation.directions:
         here = np.flatnonzero(found["direction"] == direction.name)
         wrong = best_wrong(direction.ranking)[0][found["query"].to_numpy()[here]]
-        counts[here] = np.append(intrusions(direction).count, 0)[wrong]
+        counts[here] = np.append(intrusions(direction, np.isin(direction.split.query, asking)).count, 0)[wrong]
     return counts
 
 

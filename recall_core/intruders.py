@@ -53,15 +53,16 @@ class Intrusions:
         return bool(self.count[position] >= HUB_TIMES * max(self.mean, 1.0))
 
 
-def intrusions(direction: Direction) -> Intrusions:
-    """On how many queries does each gallery item intrude?
+def intrusions(direction: Direction, counted: NDArray[np.bool_] | None = None) -> Intrusions:
+    """On how many queries does each gallery item intrude? ``counted``, (n_query,), says on which; all if not given.
 
     Called bad k-occurrence, BN_k with k = 10, by Radovanović, Nanopoulos and Ivanović: *Hubs in space: popular nearest
     neighbors in high-dimensional data*, JMLR 11 (2010).
     """
     ranked = direction.ranking
     n_first = min(FIRST, ranked.depth)
-    wrong = ranked.top_position[:, :n_first][wrong_places(ranked, n_first)]
+    places = wrong_places(ranked, n_first)
+    wrong = ranked.top_position[:, :n_first][places if counted is None else places & counted[:, None]]
     return Intrusions(np.bincount(wrong, minlength=len(direction.split.gallery)))
 
 

@@ -138,7 +138,7 @@ def test_query_says_when_its_query_is_no_failure_of_the_list() -> None:
 def test_the_file_is_what_the_command_prints(sort: str, photos: Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = Chosen(slice=(("group_id", ("P059", "P117")),), reasons=("deep",), sort=sort)
     found = failure_list.find(photos, 3, chosen)
-    file = report.table_csv(failures.listing(photos, found))
+    file = report.table_csv(failures.listing(photos, found, where=chosen.slice))
     words = failure_list.command("python -m recall_core evaluate photo_patches", 3, chosen).split()
     assert cli.main(words[3:]) == 0
     assert capsys.readouterr().out == file

@@ -222,10 +222,10 @@ def _filter_again() -> None:
 
 def download(evaluation: Evaluation, found: pd.DataFrame) -> None:
     """Offer the list as it is filtered and sorted; the command line writes the same."""
-    alike = cached.alike(evaluation)
+    alike, where = cached.alike(evaluation), chosen(evaluation).slice
     st.download_button(
         _("Download as CSV"),
-        lambda: report.table_csv(failures.listing(evaluation, found, alike)),
+        lambda: report.table_csv(failures.listing(evaluation, found, alike, where=where)),
         file_name=f"{evaluation.dataset.name}_failures.csv",
         mime="text/csv",
         key="download",
