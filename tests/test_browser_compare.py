@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_core import evaluate, load
 from tests.browser import Server, open_page, serve, settle
 from tests.conftest import SHARED, needs_shared
 
@@ -99,4 +100,70 @@ def test_product_photographs_are_sliced_and_compared(tmp_path: Path, dark_page: 
     expect(dark_page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
     expect(dark_page.locator(".gallery")).to_have_count(2)
     settle(dark_page)
+    with_server.close()
+
+
+def press(page: Page, target: playwright.Locator) -> None:
+    """Put the focus on it and press Enter: the mouse takes no part."""
+    target.focus()
+    expect(target).to_be_focused()
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(("tab", "chart"), [("numbers", "Found among the first k (R@k)"), ("curves", "Map of the vectors")])  # fmt: skip  # noqa: E501
+def test_a_chart_is_taken_home_as_png_and_svg_by_keyboard(app: Server, page: Page, tab: str, chart: str) -> None:
+    open_page(page, app, f"/overview?data=photo_patches&tab={tab}")
+    for kind, begins in (("PNG", b"\x89PNG\r\n"), ("SVG", b"<svg")):
+        button = page.get_by_role("button", name=f"{chart}: save as {kind}")
+        expect(button).to_be_visible()
+        with page.expect_download() as download:
+            press(page, button)
+        assert download.value.suggested_filename.endswith(f".{kind.lower()}")
+        assert Path(download.value.path()).read_bytes().startswith(begins)
+
+
+def test_failures_are_reached_from_a_k_and_from_the_map_by_keyboard(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=photo_patches")
+    press(page, page.get_by_role("button", name="5 · 105"))
+    expect(page.get_by_text(re.compile("of these 105|105 of 480"))).to_be_visible()
+    settle(page)
+    assert "k=5" in page.url
+    open_page(page, app, "/overview?data=photo_patches&tab=curves")
+    pill = page.get_by_role("button", name="miss · 152")
+    press(page, pill)
+    link = page.get_by_role("link", name="Their failures")
+    expect(link).to_be_visible()
+    settle(page)
+    press(page, link)
+    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
+
+
+def test_a_run_is_saved_and_compared_by_keyboard(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=glyphlab&encoder=mean")
+    press(page, page.get_by_role("button", name="Save this run"))
+    name = page.get_by_label("Name", exact=True)
+    expect(name).to_be_visible()
+    name.focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("kept")
+    page.keyboard.press("Enter")
+    settle(page)
+    press(page, page.get_by_role("button", name="Save", exact=True))
+    expect(page.get_by_text("Saved as kept.")).to_be_visible()
+    open_page(page, app, "/compare?data=glyphlab&runs=raw,saved:kept")
+    expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(2)
+
+
+def test_epochs_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, page: Page) -> None:
+    for number, encoder in ((1, "mean"), (2, "orientation"), (10, "raw")):
+        evaluate(load("data/glyphlab"), encoder=encoder).save(tmp_path / "state" / "runs" / f"net-e{number:02}")
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    open_page(page, app, "/compare?data=glyphlab&runs=saved:net-e10,saved:net-e02,saved:net-e01")
+    ticks = page.locator(".st-key-trend .xtick")
+    expect(ticks).to_have_text(["1", "2", "10"])
+    rows = page.get_by_role("table", name="Runs").locator("tbody tr td:first-child")
+    expect(rows).to_have_text(["saved:net-e01", "saved:net-e02", "saved:net-e10"])
+    expect(page.locator(".st-key-trend .errorbar")).to_have_count(3)
+    settle(page)
     with_server.close()
