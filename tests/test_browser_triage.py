@@ -253,3 +253,41 @@ def test_under_a_filter_of_tags_fast_keys_hit_what_was_seen_and_the_list_holds(t
     expect(page.get_by_text("121 of these 152")).to_be_visible()
     page.goto("about:blank")
     with_server.close()
+
+
+def test_two_visitors_share_saved_tags_and_nothing_else(
+    tmp_path: Path, page: Page, profiles: dict[str, object]
+) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    begin(page, app, "/failures?data=photo_patches&reason=deep&k=5")
+    mine = page.url
+    for other in visit(profiles["dark"]):  # type: ignore[arg-type]
+        begin(other, app, "/query?data=glyphlab&split=random&q=7&lang=hu")
+        showing(other, 7)
+        other.keyboard.press("j")
+        showing(other, 8)
+        settle(other)
+        assert page.url == mine
+        begin(other, app, "/failures?data=photo_patches&lang=hu")
+        page.keyboard.press("j")
+        page.keyboard.press("3")
+        kept(page)
+        marked = page.locator(".gallery .grid button.tile:focus > .title").inner_text()
+        other.keyboard.press("u")
+        expect(other.locator(".said")).not_to_be_empty()
+        kept(other)
+        assert [item for item, _name in marks_of(tmp_path / "state")] == [marked]
+        tile = other.locator(".gallery .grid button.tile", has=other.get_by_text(marked, exact=True)).first
+        expect(tile.locator(":scope > .marks")).to_have_text("label problem")
+        assert "reason=" not in other.url
+        assert "k=5" not in other.url
+        other.get_by_text(re.compile("^Címkék és javítások")).click()
+        settle(other)
+        expect(page.get_by_text(re.compile("^Tags and corrections"))).to_be_visible()
+        expect(page.get_by_role("textbox", name=re.compile("Tags, one a line"))).to_have_count(0)
+        expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
+        assert page.url == mine
+        other.goto("about:blank")
+    page.goto("about:blank")
+    with_server.close()

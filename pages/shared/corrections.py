@@ -9,7 +9,8 @@ import streamlit as st
 from recall_core import comparison, report, triage
 from recall_core.errors import DataError
 
-from . import cached, numbers, shell, triaging
+from . import cached, choices, numbers, shell, triaging
+from .cached import ROOT
 from .failure_list import signed
 from .words import _, plain, plural
 
@@ -95,11 +96,13 @@ def _corrected(here: shell.Here, judged: int) -> None:
         return
     patch = triage.write_patch(triaging.store(here.dataset))
     before = here.evaluation
-    after = cached.evaluation(here.dataset, here.spec.replace(corrections=str(patch)))
+    spec = here.spec.replace(corrections=str(patch))
+    after = cached.evaluation(here.dataset, spec)
     metrics = [f"recall@{before.spec.ks[0]}", f"recall@{before.spec.ks[-1]}", "map"]
     found = comparison.before_after(before, after, list(dict.fromkeys(metrics)))
     st.dataframe(_table(found), hide_index=True)
     shell.quiet(_("Another rule of what is right is another question, so no test is made between the two."))
+    st.code(choices.to_command(spec, ROOT), language=None, wrap_lines=True)
 
 
 def _want_corrected() -> None:
