@@ -72,7 +72,7 @@ def first_hits(frame: pd.DataFrame, k: int) -> go.Figure:
             hovertemplate=_("rank %{x}: %{y} queries") + "<extra></extra>",
         )
     )
-    figure.update_xaxes(title=_("rank"), type="category", tickangle=0, tickfont={"size": 10})
+    figure.update_xaxes(title=_("rank"), type="category", tickfont={"size": 10})
     figure.update_yaxes(title=_("queries"), rangemode="tozero")
     return _plain(figure)
 

@@ -118,13 +118,15 @@ def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: 
     height : float
     """
     figure = go.Figure()
+    drawn = counts.index.to_series()  # plotly's types know no list of text
+    names = drawn.map(lambda draw: f"<b>{_draw_words(draw)}</b>" if draw == shown else _draw_words(draw))
     looks = zip(words.items(), (STYLES[0][0], STYLES[1][0], STYLES[2][0]), ("", "/", "."), strict=True)
     for (column, name), colour, pattern in looks:
         values = counts[column]
         figure.add_trace(
             go.Bar(
                 x=values,
-                y=[f"<b>{_draw_words(draw)}</b>" if draw == shown else _draw_words(draw) for draw in counts.index],
+                y=names,
                 orientation="h",
                 name=name,
                 text=[str(value) if value else "" for value in values],
