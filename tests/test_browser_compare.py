@@ -122,6 +122,25 @@ def test_a_chart_is_taken_home_as_png_and_svg_by_keyboard(app: Server, page: Pag
         assert Path(download.value.path()).read_bytes().startswith(begins)
 
 
+def test_a_click_on_a_curve_opens_the_failures_at_its_k(app: Server, page: Page) -> None:
+    open_page(page, app, "/overview?data=photo_patches")
+    plot = page.locator(".st-key-recall_at_k .js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    settle(page)
+    x, y = plot.evaluate(
+        """(plot) => {
+          const line = plot._fullData.find((trace) => trace.customdata);
+          const at = [...line.x].indexOf(5), {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
+          return [box.left + xaxis._offset + xaxis.d2p(5), box.top + yaxis._offset + yaxis.d2p(line.y[at])];
+        }"""
+    )
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
+    settle(page)
+    assert "k=5" in page.url
+
+
 def test_failures_are_reached_from_a_k_and_from_the_map_by_keyboard(app: Server, page: Page) -> None:
     open_page(page, app, "/overview?data=photo_patches")
     press(page, page.get_by_role("button", name="5 · 105"))
@@ -165,5 +184,33 @@ def test_epochs_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, page: Pa
     rows = page.get_by_role("table", name="Runs").locator("tbody tr td:first-child")
     expect(rows).to_have_text(["saved:net-e01", "saved:net-e02", "saved:net-e10"])
     expect(page.locator(".st-key-trend .errorbar")).to_have_count(3)
+    settle(page)
+    with_server.close()
+
+
+@needs_shared
+def test_product_photographs_by_keyboard_alone(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
+    app = next(with_server)
+    open_page(page, app, "/overview?data=grocery&encoder=colour&tab=slices")
+    worst = page.get_by_role("table", name="Slices, the worst first").get_by_role("button").first
+    expect(worst).to_be_visible()
+    press(page, worst)
+    expect(page.get_by_text(re.compile("^Only [0-9]+ of 324 queries"))).to_be_visible()
+    settle(page)
+    page.go_back()
+    expect(page.get_by_role("button", name="All queries again")).to_have_count(0)
+    open_page(page, app, "/overview?data=grocery&encoder=colour&tab=curves")
+    press(page, page.get_by_role("button", name=re.compile("^miss · ")))
+    expect(page.get_by_role("link", name="Their failures")).to_be_visible()
+    open_page(page, app, "/compare?data=grocery&runs=raw,colour")
+    press(page, page.get_by_role("button", name="gradient", exact=True))
+    expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
+    moved = page.get_by_role("table", name="Queries").get_by_role("button")
+    settle(page)
+    wanted = moved.nth(1).inner_text()
+    press(page, moved.nth(1))
+    expect(page.get_by_text(f"Query {wanted} in both")).to_be_visible()
+    expect(page.locator(".gallery")).to_have_count(2)
     settle(page)
     with_server.close()

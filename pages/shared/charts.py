@@ -319,7 +319,8 @@ def _add_line(
         mode="lines+markers",
         line={"color": colour, "dash": dash, "width": 2},
         marker={"symbol": symbol, "size": [8 if k in ks else 0 for k in line["k"]], "opacity": 1},
-        customdata=line[["low", "high", "k"]].to_numpy(),
+        # Not numbers: a click on a point would report what is sent as numbers as a dict.
+        customdata=line[["low", "high", "k"]].to_numpy(object),
         hovertemplate=hover + " [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
     )
 
