@@ -46,9 +46,10 @@ READY = """() => {
 
 @dataclass(frozen=True)
 class Server:
-    """A running app."""
+    """A running app; its process for those who kill it."""
 
     url: str
+    process: "subprocess.Popen[str]"
 
 
 def missing() -> str:
@@ -147,12 +148,12 @@ def serve(folder: Path, **environment: str) -> Iterator[Server]:
     log = Log(process)
     try:
         assert log.listening.wait(timeout=60), f"the app did not start:\n{log.text}"
-        yield Server(f"http://localhost:{port}")
+        yield Server(f"http://localhost:{port}", process)
     finally:
         process.terminate()
         process.wait(timeout=20)
         log.thread.join(timeout=20)
-    assert "Traceback" not in log.text, log.text
+        assert "Traceback" not in log.text, log.text  # inside, so that a test that closes it is told too
 
 
 class Log:

@@ -1,11 +1,17 @@
 """Journeys through the failures with the keyboard alone: tags, notes, judgements, and what they do to the score."""
 
+import csv
+import io
+import json
 import re
+import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from recall_core import evaluate, load, triage
+from recall_core import cli, evaluate, load, triage
 from recall_core.failures import failures
 from tests.browser import Server, open_page, serve, settle, showing, visit
 from tests.conftest import SHARED, needs_shared
@@ -255,6 +261,35 @@ def test_under_a_filter_of_tags_fast_keys_hit_what_was_seen_and_the_list_holds(t
     with_server.close()
 
 
+def test_a_server_killed_among_fast_keys_keeps_every_tag_that_it_said_was_kept(tmp_path: Path, page: Page) -> None:
+    with_server = serve(tmp_path)
+    app = next(with_server)
+    begin(page, app, "/failures?data=photo_patches")
+    wanted = [str(name) for name in failures(evaluate(load("photo_patches")), 1)["id"]][:20]
+    for press in range(20):
+        page.keyboard.press("2", delay=0)
+        page.keyboard.press("j", delay=0)
+        if press == 9:
+            page.locator(".gallery:not([data-pending='10'])").wait_for()
+        if press == 14:
+            app.process.kill()
+            app.process.wait()
+    told = page.locator(".gallery").evaluate("(node) => Object.keys(node.view.triage.tagged).length")
+    assert told
+    with_server.close()
+    with closing(sqlite3.connect(tmp_path / "state" / triage.FILE)) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    stored = marks_of(tmp_path / "state")
+    assert stored == [(name, "near-duplicate1") for name in wanted[: len(stored)]]
+    assert told <= len(stored) < len(wanted)
+    page.goto("about:blank")
+    with_server = serve(tmp_path)
+    begin(page, next(with_server), "/failures?data=photo_patches&tag=near-duplicate")
+    expect(page.locator(".gallery .grid > .tile")).to_have_count(len(stored))
+    page.goto("about:blank")
+    with_server.close()
+
+
 def test_two_visitors_share_saved_tags_and_nothing_else(
     tmp_path: Path, page: Page, profiles: dict[str, object]
 ) -> None:
@@ -289,5 +324,90 @@ def test_two_visitors_share_saved_tags_and_nothing_else(
         expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
         assert page.url == mine
         other.goto("about:blank")
+    page.goto("about:blank")
+    with_server.close()
+
+
+def taken(page: Page, name: str) -> str:
+    """Download a file by keyboard; returns what it holds."""
+    button = page.get_by_role("button", name=name)
+    button.focus()
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    return Path(download.value.path()).read_text("utf-8")
+
+
+def home(page: Page, app: Server, state: Path, data: str, with_files: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tag, note and judge by keyboard; then check every file, and the corrected score against the command's."""
+    begin(page, app, f"/failures?data={data}&encoder=colour")
+    page.keyboard.press("j")
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    showing(page, 2)
+    settle(page)
+    page.keyboard.press("n")
+    page.keyboard.type("unclear, “both”")
+    page.keyboard.press("Enter")
+    page.locator(".gallery .grid button.tile").first.focus()
+    page.keyboard.press("t")
+    kept(page)
+    found = triage.marks(data, folder=state)
+    assert sorted(found["kind"]) == ["note", "relevant", "tag"]
+    item, other = found[found["kind"] == "relevant"][["item", "other"]].iloc[0]
+    back = page.get_by_role("link", name="Back to the failures")
+    back.focus()
+    page.keyboard.press("Enter")
+    unfold = page.locator("summary", has_text="Tags and corrections")
+    unfold.focus()
+    page.keyboard.press("Enter")
+    rows = list(csv.DictReader(io.StringIO(taken(page, "All marks as CSV"))))
+    assert {(row["kind"], row["name"] or row["value"]) for row in rows} == {
+        ("tag", "ambiguous"),
+        ("note", "unclear, “both”"),
+        ("relevant", "1"),
+    }
+    assert {row["item"] for row in rows} == {item}
+    patch = taken(page, "Judged pairs as a patch of the judgements")
+    assert list(csv.reader(io.StringIO(patch))) == [["query_id", "gallery_id", "grade"], [item, other, "1"]]
+    if with_files:
+        (sample,) = json.loads(taken(page, "Tags for FiftyOne"))["samples"]
+        assert sample["item_id"] == item
+        assert sample["filepath"]
+        assert (sample["tags"], sample["note"]) == (["ambiguous"], "unclear, “both”")
+        assert (sample["also_right"], sample["not_right"]) == ([other], [])
+    again = page.get_by_role("button", name="Re-evaluate with my corrections")
+    again.focus()
+    page.keyboard.press("Enter")
+    command = page.get_by_text("python -m recall_core evaluate").filter(has_text="--corrections").first
+    expect(command).to_be_visible()
+    settle(page)
+    words = shlex.split(command.inner_text())
+    shown = page.get_by_test_id("stTable").locator("tbody tr").all_text_contents()
+    assert cli.main([*words[3:], "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)["scores"]
+    at = words.index("--corrections")
+    assert cli.main([*words[3:at], *words[at + 2 :], "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)["scores"]
+    changed = [name for name in ("recall@1", "map") if before[name]["value"] != after[name]["value"]]
+    assert changed
+    for name in changed:
+        assert any(f"{before[name]['value']:.4f}" in row and f"{after[name]['value']:.4f}" in row for row in shown), (
+            shown
+        )
+
+
+def test_everything_is_taken_home_by_keyboard(tmp_path: Path, page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    with_server = serve(tmp_path)
+    home(page, next(with_server), tmp_path / "state", "photo_patches", False, capsys)
+    page.goto("about:blank")
+    with_server.close()
+
+
+@needs_shared
+def test_everything_about_product_photographs_is_taken_home_by_keyboard(
+    tmp_path: Path, page: Page, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
+    home(page, next(with_server), tmp_path / "state", "grocery", True, capsys)
     page.goto("about:blank")
     with_server.close()
