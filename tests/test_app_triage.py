@@ -123,7 +123,7 @@ def test_corrections_show_the_score_before_and_after(photos: Evaluation) -> None
     app.run()
     app.button(key="correct").click().run()
     assert not app.error
-    shown = app.dataframe[0].value
+    shown = app.table[0].value
     before, after = (float(shown[column][0].split()[0]) for column in ("before", "after"))
     assert before < after
     assert "Judged pairs as a patch of the judgements" in [button.label for button in app.get("download_button")]
