@@ -14,6 +14,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -367,13 +368,27 @@ def _opened(folder: Path | None) -> Iterator[sqlite3.Connection]:
             store.execute("PRAGMA synchronous = FULL")
             version = store.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
-                store.execute("PRAGMA journal_mode = WAL")
+                _log_ahead(store)
                 store.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
             elif version != VERSION:
                 raise DataError(f"{file} was written in version {version}, this program reads {VERSION}; update it")
             yield store
     except sqlite3.Error as error:
         raise DataError(f"{file}: the tags cannot be read or written ({error})") from error
+
+
+def _log_ahead(store: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; where several do so at once SQLite refuses all but one, and does not wait."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            store.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 @contextmanager

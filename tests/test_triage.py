@@ -5,7 +5,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -147,6 +149,19 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / triage.FILE) as store:
         assert store.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     store.close()
+
+
+def test_many_make_the_database_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as people:
+        for attempt in range(25):
+            folder, together = tmp_path / str(attempt), Barrier(8)
+
+            def tag(name: int, folder: Path = folder, together: Barrier = together) -> bool:
+                together.wait()
+                return triage.set_tag("data", str(name), "ambiguous", folder=folder)
+
+            assert all(people.map(tag, range(8)))
+            assert len(tags(folder)) == 8
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:
