@@ -126,27 +126,30 @@ def listing(
     -------
     DataFrame
         The same, near-duplicates compared wherever they can be, and ``wrong_intrudes_on`` beside ``wrong_similarity``:
-        on how many queries of the direction the best wrong answer intrudes (see ``intruders.intrusions``); 0 where
-        there is none. Ids name the queries, so ``query`` is left out.
+        on how many queries of the direction the best wrong answer intrudes (see ``intruders.intrusions``), of
+        ``wrong_exposed_to`` on which it can; 0 where there is none. Ids name the queries, so ``query`` is left out.
     """
     if alike is None:
         alike = comparer(evaluation)
     whole = (found if alike is None else compare(evaluation, found, alike)).drop(columns="query")
-    whole.insert(
-        whole.columns.tolist().index("wrong_similarity") + 1, "wrong_intrudes_on", _intrude_on(evaluation, found, where)
-    )
+    place = whole.columns.tolist().index("wrong_similarity") + 1
+    count, exposed = _intrude_on(evaluation, found, where)
+    whole.insert(place, "wrong_intrudes_on", count)
+    whole.insert(place + 1, "wrong_exposed_to", exposed)
     return whole
 
 
-def _intrude_on(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> IntArray:
-    """(n_found,) on how many queries does each best wrong answer intrude?"""
-    counts = np.zeros(len(found), np.intp)
+def _intrude_on(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> tuple[IntArray, IntArray]:
+    """(n_found,) on how many queries does each best wrong answer intrude, and on how many can it?"""
+    counts, exposed = np.zeros((2, len(found)), np.intp)
     asking = protocol.select_rows(evaluation.dataset, where)
     for direction in evaluation.directions:
         here = np.flatnonzero(found["direction"] == direction.name)
         wrong = best_wrong(direction.ranking)[0][found["query"].to_numpy()[here]]
-        counts[here] = np.append(intrusions(direction, np.isin(direction.split.query, asking)).count, 0)[wrong]
-    return counts
+        all_of_them = intrusions(direction, np.isin(direction.split.query, asking))
+        exposed[here] = np.append(all_of_them.exposed, 0)[wrong]
+        counts[here] = np.append(all_of_them.count, 0)[wrong]
+    return counts, exposed
 
 
 def compare(evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None) -> pd.DataFrame:

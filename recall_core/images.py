@@ -246,15 +246,16 @@ def fitted(picture: Picture, shape: Shape, size: int) -> Picture:
     return picture if picture.shape[:2] == (height, width) else resize(picture, height, width)
 
 
-def difference(one: Picture, other: Picture) -> tuple[Picture, float]:
+def difference(one: Picture, other: Picture) -> tuple[Picture, float, float]:
     """How much do two pictures of one size differ, pixel by pixel?
 
     Returns
     -------
-    difference : (H, W) float32
-        Absolute difference, the mean over the channels: 0 is the same, 1 is black against white.
-    mean : float
-        Its mean over all pixels.
+    shown : (H, W) float32
+        The absolute difference, the mean over the channels, stretched so that its largest value is white; black where
+        there is none at all.
+    mean, most : float
+        Its mean over all pixels and its largest value, not stretched: 0 is the same, 1 is black against white.
 
     Raises
     ------
@@ -264,7 +265,8 @@ def difference(one: Picture, other: Picture) -> tuple[Picture, float]:
     if one.shape[:2] != other.shape[:2]:
         raise ValueError(f"pictures of one size can be subtracted, these are {one.shape[:2]} and {other.shape[:2]}")
     apart: Picture = np.abs(as_rgb(one) - as_rgb(other)).mean(axis=2, dtype=np.float32)
-    return apart, float(apart.mean(dtype=np.float64))
+    most = float(apart.max(initial=0))
+    return apart / most if most else apart, float(apart.mean(dtype=np.float64)), most
 
 
 def thumbnail(picture: Picture, size: int = 128) -> tuple[bytes, str]:

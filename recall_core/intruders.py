@@ -12,7 +12,7 @@ from . import inspection
 from .duplicates import HUB_TIMES, N_HUB, N_LABEL, contradiction
 from .errors import DataError
 from .evaluation import Direction, Evaluation, wrong_places
-from .relevance import IntArray
+from .relevance import IntArray, Sets
 from .similarity import Vectors, exact_pairs, prepare
 from .tables import MISSING
 from .vectors import Array, bad_rows
@@ -30,9 +30,12 @@ class Intrusions:
     count : (n_gallery,) intp
         Queries that have the item among their first ``FIRST`` as a wrong answer: neither relevant nor junk. These
         are known exactly, since every list is kept deeper than that.
+    exposed : (n_gallery,) intp
+        The denominator: queries to which the item is neither relevant nor junk.
     """
 
     count: IntArray
+    exposed: IntArray
 
     @property
     def mean(self) -> float:
@@ -43,6 +46,11 @@ class Intrusions:
     def median(self) -> float:
         """What the item in the middle has; nan without a gallery."""
         return float(np.median(self.count)) if len(self.count) else float("nan")
+
+    def share(self, position: int) -> float:
+        """On what share of the queries on which it can intrude does it? nan where it can on none."""
+        n = int(self.exposed[position])
+        return float(self.count[position] / n) if n else float("nan")
 
     def n_above(self, position: int) -> int:
         """How many gallery items intrude on more queries than this one?"""
@@ -59,20 +67,19 @@ def intrusions(direction: Direction, counted: NDArray[np.bool_] | None = None) -
     Called bad k-occurrence, BN_k with k = 10, by Radovanović, Nanopoulos and Ivanović: *Hubs in space: popular nearest
     neighbors in high-dimensional data*, JMLR 11 (2010).
     """
-    ranked = direction.ranking
+    n_query, n_gallery = direction.ranking.n_query, len(direction.split.gallery)
+    asking = np.arange(n_query) if counted is None else np.flatnonzero(counted)
+    ranked, relevance = direction.ranking.select(asking), direction.relevance.select(asking)
     n_first = min(FIRST, ranked.depth)
-    places = wrong_places(ranked, n_first)
-    wrong = ranked.top_position[:, :n_first][places if counted is None else places & counted[:, None]]
-    return Intrusions(np.bincount(wrong, minlength=len(direction.split.gallery)))
+    wrong = ranked.top_position[:, :n_first][wrong_places(ranked, n_first)]
+    safe = np.bincount(relevance.pairs()[1], minlength=n_gallery) + _n_sets_with(relevance.junk, n_gallery)
+    return Intrusions(np.bincount(wrong, minlength=n_gallery), len(asking) - safe)
 
 
-def n_exposed(direction: Direction, position: int) -> int:
-    """On how many queries can a gallery item intrude at all: to how many is it neither relevant nor junk?"""
-    safe = np.zeros(direction.ranking.n_query, bool)
-    for sets in (direction.relevance.relevant, direction.relevance.junk):
-        with_it = np.searchsorted(sets.indptr, np.flatnonzero(sets.positions == position), side="right") - 1
-        safe |= np.isin(sets.index, with_it)
-    return int((~safe).sum())
+def _n_sets_with(sets: Sets, n_gallery: int) -> IntArray:
+    """(n_gallery,) how many queries have the item in their set? Sets that queries share are not copied."""
+    used = np.bincount(sets.index, minlength=len(sets.indptr) - 1)
+    return np.bincount(sets.positions, np.repeat(used, np.diff(sets.indptr)), n_gallery).astype(np.intp)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ def test_the_reasons_count_the_queries_that_the_wrong_answer_intrudes_on(photos:
     direction = photos.directions[0]
     facts = photos.table[photos.table["first_rank"] > 1].iloc[0]
     position = photos.dataset.ids[direction.split.gallery].tolist().index(facts["wrong_id"])
-    n, m = intruders.intrusions(direction).count[position], intruders.n_exposed(direction, position)
+    found = intruders.intrusions(direction)
+    n, m = found.count[position], found.exposed[position]
     words = said(unfolded(data="photo_patches", q=str(facts["query"] + 1)))
     assert f"Wrongly among the first 10 of {n} of {m} queries ({n / m:.1%})" in words
     assert f"rank 1: {facts['wrong_id']}" in words

@@ -42,14 +42,15 @@ def test_intrusions_are_what_a_loop_over_the_lists_counts(evaluation: Evaluation
 @given(evaluation=evaluations())
 def test_an_item_intrudes_on_no_more_queries_than_it_can(evaluation: Evaluation) -> None:
     direction = one_direction(evaluation)
-    count = intruders.intrusions(direction).count
+    found = intruders.intrusions(direction)
+    count = found.count
     for item in range(len(count)):
         relevance = direction.relevance
         exposed = [
             item not in relevance.relevant.of(q) and item not in relevance.junk.of(q)
             for q in range(direction.ranking.n_query)
         ]
-        assert intruders.n_exposed(direction, item) == sum(exposed)
+        assert found.exposed[item] == sum(exposed)
         assert count[item] <= sum(exposed)
 
 
@@ -67,20 +68,24 @@ def test_what_lies_in_the_middle_of_everything_is_a_hub() -> None:
     direction = one_direction(hub_among_pairs())
     found = intruders.intrusions(direction)
     assert found.count[-1] == 24
-    assert intruders.n_exposed(direction, 24) == 24
+    assert (found.exposed[-1], found.share(24)) == (24, 1)
     # Of ten places an item of a pair has its partner at one; the item of the middle has nothing right.
     assert found.count.sum() == 24 * 9 + 10
     assert found.mean == 226 / 25
     assert (found.n_above(24), found.n_above(0), found.n_above(8)) == (0, 1, 9)
 
 
+def counted(count: np.ndarray) -> intruders.Intrusions:
+    return intruders.Intrusions(count, np.full_like(count, 20))
+
+
 def test_a_hub_intrudes_on_five_times_as_many_queries_as_is_usual_and_on_five_at_least() -> None:
-    assert intruders.Intrusions(np.array([5, 0, 0, 0, 0])).is_hub(0)
-    assert not intruders.Intrusions(np.array([4, 0, 0, 0, 0])).is_hub(0)
-    assert intruders.Intrusions(np.array([15] + [3] * 15 + [0] * 4)).mean == 3
-    assert intruders.Intrusions(np.array([15] + [3] * 15 + [0] * 4)).is_hub(0)
-    assert not intruders.Intrusions(np.array([14] + [3] * 15 + [0] * 4)).is_hub(0)
-    assert intruders.Intrusions(np.array([4, 2, 0])).median == 2
+    assert counted(np.array([5, 0, 0, 0, 0])).is_hub(0)
+    assert not counted(np.array([4, 0, 0, 0, 0])).is_hub(0)
+    assert counted(np.array([15] + [3] * 15 + [0] * 4)).mean == 3
+    assert counted(np.array([15] + [3] * 15 + [0] * 4)).is_hub(0)
+    assert not counted(np.array([14] + [3] * 15 + [0] * 4)).is_hub(0)
+    assert counted(np.array([4, 2, 0])).median == 2
 
 
 def test_the_list_of_failures_says_on_how_many_queries_the_wrong_answer_intrudes() -> None:
@@ -146,7 +151,9 @@ def test_a_row_without_a_vector_has_no_neighbours() -> None:
 def test_the_difference_of_two_pictures_is_the_same_both_ways_and_0_of_a_picture_from_itself(seed: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.random((2, 4, 5, 3), dtype=np.float32)
-    apart, mean = images.difference(one, other)
+    apart, mean, most = images.difference(one, other)
+    assert apart.max() == (1 if most else 0)
+    assert mean <= most <= 1
     assert apart.shape == (4, 5)
     assert np.array_equal(apart, images.difference(other, one)[0])
     assert 0 <= mean <= 1
@@ -155,7 +162,9 @@ def test_the_difference_of_two_pictures_is_the_same_both_ways_and_0_of_a_picture
 
 def test_black_and_white_differ_by_1_and_grey_is_compared_with_colour() -> None:
     black, white = np.zeros((2, 2), np.float32), np.ones((2, 2, 3), np.float32)
-    apart, mean = images.difference(black, white)
+    apart, mean, most = images.difference(black, white)
+    assert most == 1
+    assert images.difference(black, np.full((2, 2), 0.25, np.float32))[0].tolist() == [[1, 1], [1, 1]]
     assert apart.tolist() == [[1, 1], [1, 1]]
     assert mean == 1
     with pytest.raises(ValueError, match="one size"):

@@ -326,9 +326,8 @@ def _apart(key: str, _evaluation: Evaluation, _one: tuple[int, bool], _other: tu
     first, second = (f"{width} × {height}" for height, width in shapes)
     if shapes[0] != shapes[1]:
         return Apart("", (first, second))
-    difference, mean = images.difference(*(images.fitted(pictures.preview(at, 320), shapes[0], 320) for pictures, at in chosen))  # fmt: skip  # noqa: E501
-    most = float(difference.max())
-    return Apart(images.thumbnail_uri(difference / most if most else difference, 320), (first, second), mean, most)
+    shown, mean, most = images.difference(*(images.fitted(pictures.preview(at, 320), shapes[0], 320) for pictures, at in chosen))  # fmt: skip  # noqa: E501
+    return Apart(images.thumbnail_uri(shown, 320), (first, second), mean, most)
 
 
 def _picture_of(evaluation: Evaluation, row: int, asks: bool) -> tuple[Pictures, int]:

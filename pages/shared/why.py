@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from recall_core import failures, intruders, report
+from recall_core.duplicates import HUB_TIMES, N_LABEL
 from recall_core.evaluation import Direction, Evaluation
 
 from . import cached, failure_list, look, tiles
@@ -88,12 +89,12 @@ def twin_line(evaluation: Evaluation, direction: Direction, query: int, wrong: i
 
 def _hub_lines(evaluation: Evaluation, direction: Direction, wrong: int) -> list[str]:
     position = int((direction.split.gallery == wrong).argmax())
-    found, exposed = cached.intrusions(evaluation, direction), intruders.n_exposed(direction, position)
-    n = int(found.count[position])
-    share = f"{n / max(exposed, 1):.1%}"
+    found = cached.intrusions(evaluation, direction)
+    n, exposed = int(found.count[position]), int(found.exposed[position])
+    share = f"{found.share(position):.1%}"
     line = _("Wrongly among the first {first} of {n} of {m} queries ({share}); usual here is {mean} on average, {median} in the middle.").format(first=intruders.FIRST, n=number(n), m=number(exposed), share=share, mean=f"{found.mean:.1f}", median=f"{found.median:g}")  # fmt: skip  # noqa: E501
     if found.is_hub(position):
-        return [line, _("**It is a hub**: it intrudes at least 5 times as often as is usual.")]
+        return [line, _("**It is a hub**: it intrudes at least {n} times as often as is usual.").format(n=HUB_TIMES)]
     return [line, _("It is no hub: {n} of {m} pictures intrude more often.").format(n=number(found.n_above(position)), m=number(len(found.count)))]  # fmt: skip  # noqa: E501
 
 
@@ -112,8 +113,10 @@ def label_line(evaluation: Evaluation, row: int) -> str:
     if label.agreed:
         return _("**Its label is suspicious**: it is {own}, but its nearest neighbours agree on {other}.").format(own=own, other=plain(label.agreed))  # fmt: skip  # noqa: E501
     if not label.enough:
-        return _("Its label {own} cannot be judged: it has fewer than 5 neighbours.").format(own=own)
-    return _("Its label {own} is not suspicious: its 5 nearest neighbours agree on no other.").format(own=own)
+        return _("Its label {own} cannot be judged: it has fewer than {n} neighbours.").format(own=own, n=N_LABEL)
+    return _("Its label {own} is not suspicious: its {n} nearest neighbours agree on no other.").format(
+        own=own, n=N_LABEL
+    )
 
 
 def precision_formula(direction: Direction, query: int, value: str) -> str:
