@@ -21,7 +21,7 @@ evaluations = comparing.evaluations(here, names, there)
 try:
     compared = comparison.compare(evaluations, common=common)
 except DataError as problem:
-    st.error(plain(str(problem).replace("with --common", "by the switch above")))
+    st.error(plain(str(problem)))
     st.stop()
 
 banner.findings(evaluations[names[0]].dataset, compared.findings)

@@ -316,7 +316,9 @@ def _refuse_other_queries(
                 f"{who} lacks {len(missing)} of the {len(theirs)} queries of {whose}: {some(missing, SHOWN)}"
             )
     if lacking:
-        raise DataError(f"{'; '.join(lacking)}. Compare the queries that all have with --common")
+        raise DataError(
+            f"{'; '.join(lacking)}. To compare those that all have, give --common (on the page: the switch)"
+        )
 
 
 def _refuse_other_groups(

@@ -237,14 +237,14 @@ class Spec:
                     words += [flag, ""]
                 for column, some in value or ():
                     for one in some:
-                        words += _option(flag, write_condition(column, one))
+                        words += option(flag, write_condition(column, one))
             elif field.name == "ks":
                 if value != field.default:
                     words += ["--k", *map(str, value)]
             elif value is True:
                 words.append(flag)
             elif value is not None and value != field.default:
-                words += _option(flag, str(value))
+                words += option(flag, str(value))
         return shlex.join(words)
 
     def key(self) -> str:
@@ -347,8 +347,8 @@ def _whole(value: Any, least: int, message: str) -> int:
     return number
 
 
-def _option(flag: str, value: str) -> list[str]:
-    """A flag and its value; a value that looks like a flag itself is tied to its own."""
+def option(flag: str, value: str) -> list[str]:
+    """Spell an option of the command line; a value that looks like a flag itself is tied to its own."""
     return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
 
 

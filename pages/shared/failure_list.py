@@ -17,7 +17,7 @@ from recall_core import failures, protocol, report, triage
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.failures import REASONS, SORTS
-from recall_core.spec import Filter, read_filter, write_condition, write_filter
+from recall_core.spec import Filter, option, read_filter, write_condition, write_filter
 
 from . import cached, choices, gallery, tiles, triaging
 from .gallery import Place, Tile
@@ -83,11 +83,11 @@ def command(evaluate: str, k: int, chosen: Chosen) -> str:
     words += ["--cut", str(k)]
     for column, values in chosen.slice:
         for value in values:
-            words += ["--slice", write_condition(column, value)]
+            words += option("--slice", write_condition(column, value))
     for reason in chosen.reasons:
         words += ["--reason", reason]
     for tag in chosen.tags:
-        words += ["--untagged"] if tag == UNTAGGED else [f"--tag={tag}"]
+        words += ["--untagged"] if tag == UNTAGGED else option("--tag", tag)
     return shlex.join([*words, *(["--sort", chosen.sort] if chosen.sort != SORTS[0] else [])])
 
 
