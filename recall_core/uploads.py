@@ -147,7 +147,8 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(f"{name} cannot be unpacked ({reason}); rename the file that it names") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    # What zipfile raises of a broken archive, of one with a password or an unknown method, and of a name with a NUL.
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise DataError(f"{name} cannot be unpacked ({error}); pack it again as a plain zip") from error
     return notes
 
