@@ -42,13 +42,11 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
         page.set_default_timeout(600_000)
         started = time.perf_counter()
-        with_server = serve(root, RECALL_DATA_ROOT=str(root / "data"))
-        app = next(with_server)
-        tell("server until it listens", [time.perf_counter() - started], 1.0)
-        tell("first evaluation, cold", [timed(lambda: open_page(page, app, "/query?data=made"))], None)
-        measure(page, app, given.steps)
-        browser.close()
-        with_server.close()
+        with serve(root, RECALL_DATA_ROOT=str(root / "data")) as app:
+            tell("server until it listens", [time.perf_counter() - started], 1.0)
+            tell("first evaluation, cold", [timed(lambda: open_page(page, app, "/query?data=made"))], None)
+            measure(page, app, given.steps)
+            browser.close()
 
 
 def write_set(folder: Path, n_query: int, n_gallery: int) -> None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,17 +77,15 @@ def chromium() -> "Iterator[Browser]":
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An app that the journeys of one module share."""
-    with_server = serve(tmp_path_factory.mktemp("app"))
-    yield next(with_server)
-    with_server.close()
+    with serve(tmp_path_factory.mktemp("app")) as server:
+        yield server
 
 
 @pytest.fixture
 def fresh_app(tmp_path: Path) -> Iterator[Server]:
     """An app that nobody has visited yet."""
-    with_server = serve(tmp_path)
-    yield next(with_server)
-    with_server.close()
+    with serve(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -130,6 +129,7 @@ def visit(profile: "BrowserContext") -> "Iterator[Page]":
     assert not [url for url in asked if not url.startswith(("http://localhost:", "data:", "blob:"))]
 
 
+@contextmanager
 def serve(folder: Path, **environment: str) -> Iterator[Server]:
     """Start the app on a free port; afterwards stop it, and check that nothing failed in it."""
     with socket.socket() as free:
@@ -153,7 +153,7 @@ def serve(folder: Path, **environment: str) -> Iterator[Server]:
         process.terminate()
         process.wait(timeout=20)
         log.thread.join(timeout=20)
-        assert "Traceback" not in log.text, log.text  # inside, so that a test that closes it is told too
+    assert "Traceback" not in log.text, log.text
 
 
 class Log:

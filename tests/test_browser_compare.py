@@ -90,17 +90,15 @@ def test_points_that_are_drawn_around_lead_to_their_failures(app: Server, page: 
 
 @needs_shared
 def test_product_photographs_are_sliced_and_compared(tmp_path: Path, dark_page: Page) -> None:
-    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
-    app = next(with_server)
-    open_page(dark_page, app, "/overview?data=grocery&encoder=colour&tab=slices")
-    dark_page.get_by_role("button", name="Juice", exact=True).click()
-    expect(dark_page.get_by_text("Only 40 of 324 queries")).to_be_visible()
-    settle(dark_page)
-    open_page(dark_page, app, "/compare?data=grocery&runs=raw,colour,gradient")
-    expect(dark_page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
-    expect(dark_page.locator(".gallery")).to_have_count(2)
-    settle(dark_page)
-    with_server.close()
+    with serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data")) as app:
+        open_page(dark_page, app, "/overview?data=grocery&encoder=colour&tab=slices")
+        dark_page.get_by_role("button", name="Juice", exact=True).click()
+        expect(dark_page.get_by_text("Only 40 of 324 queries")).to_be_visible()
+        settle(dark_page)
+        open_page(dark_page, app, "/compare?data=grocery&runs=raw,colour,gradient")
+        expect(dark_page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
+        expect(dark_page.locator(".gallery")).to_have_count(2)
+        settle(dark_page)
 
 
 def press(page: Page, target: playwright.Locator) -> None:
@@ -176,41 +174,37 @@ def test_a_run_is_saved_and_compared_by_keyboard(app: Server, page: Page) -> Non
 def test_epochs_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, page: Page) -> None:
     for number, encoder in ((1, "mean"), (2, "orientation"), (10, "raw")):
         evaluate(load("data/glyphlab"), encoder=encoder).save(tmp_path / "state" / "runs" / f"net-e{number:02}")
-    with_server = serve(tmp_path)
-    app = next(with_server)
-    open_page(page, app, "/compare?data=glyphlab&runs=saved:net-e10,saved:net-e02,saved:net-e01")
-    ticks = page.locator(".st-key-trend .xtick")
-    expect(ticks).to_have_text(["1", "2", "10"])
-    rows = page.get_by_role("table", name="Runs").locator("tbody tr td:first-child")
-    expect(rows).to_have_text(["saved:net-e01", "saved:net-e02", "saved:net-e10"])
-    expect(page.locator(".st-key-trend .errorbar")).to_have_count(3)
-    settle(page)
-    with_server.close()
+    with serve(tmp_path) as app:
+        open_page(page, app, "/compare?data=glyphlab&runs=saved:net-e10,saved:net-e02,saved:net-e01")
+        ticks = page.locator(".st-key-trend .xtick")
+        expect(ticks).to_have_text(["1", "2", "10"])
+        rows = page.get_by_role("table", name="Runs").locator("tbody tr td:first-child")
+        expect(rows).to_have_text(["saved:net-e01", "saved:net-e02", "saved:net-e10"])
+        expect(page.locator(".st-key-trend .errorbar")).to_have_count(3)
+        settle(page)
 
 
 @needs_shared
 def test_product_photographs_by_keyboard_alone(tmp_path: Path, page: Page) -> None:
-    with_server = serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data"))
-    app = next(with_server)
-    open_page(page, app, "/overview?data=grocery&encoder=colour&tab=slices")
-    worst = page.get_by_role("table", name="Slices, the worst first").get_by_role("button").first
-    expect(worst).to_be_visible()
-    press(page, worst)
-    expect(page.get_by_text(re.compile("^Only [0-9]+ of 324 queries"))).to_be_visible()
-    settle(page)
-    page.go_back()
-    expect(page.get_by_role("button", name="All queries again")).to_have_count(0)
-    open_page(page, app, "/overview?data=grocery&encoder=colour&tab=curves")
-    press(page, page.get_by_role("button", name=re.compile("^miss · ")))
-    expect(page.get_by_role("link", name="Their failures")).to_be_visible()
-    open_page(page, app, "/compare?data=grocery&runs=raw,colour")
-    press(page, page.get_by_role("button", name="gradient", exact=True))
-    expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
-    moved = page.get_by_role("table", name="Queries").get_by_role("button")
-    settle(page)
-    wanted = moved.nth(1).inner_text()
-    press(page, moved.nth(1))
-    expect(page.get_by_text(f"Query {wanted} in both")).to_be_visible()
-    expect(page.locator(".gallery")).to_have_count(2)
-    settle(page)
-    with_server.close()
+    with serve(tmp_path, RECALL_DATA_ROOT=str(SHARED / "data")) as app:
+        open_page(page, app, "/overview?data=grocery&encoder=colour&tab=slices")
+        worst = page.get_by_role("table", name="Slices, the worst first").get_by_role("button").first
+        expect(worst).to_be_visible()
+        press(page, worst)
+        expect(page.get_by_text(re.compile("^Only [0-9]+ of 324 queries"))).to_be_visible()
+        settle(page)
+        page.go_back()
+        expect(page.get_by_role("button", name="All queries again")).to_have_count(0)
+        open_page(page, app, "/overview?data=grocery&encoder=colour&tab=curves")
+        press(page, page.get_by_role("button", name=re.compile("^miss · ")))
+        expect(page.get_by_role("link", name="Their failures")).to_be_visible()
+        open_page(page, app, "/compare?data=grocery&runs=raw,colour")
+        press(page, page.get_by_role("button", name="gradient", exact=True))
+        expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
+        moved = page.get_by_role("table", name="Queries").get_by_role("button")
+        settle(page)
+        wanted = moved.nth(1).inner_text()
+        press(page, moved.nth(1))
+        expect(page.get_by_text(f"Query {wanted} in both")).to_be_visible()
+        expect(page.locator(".gallery")).to_have_count(2)
+        settle(page)

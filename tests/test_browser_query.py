@@ -19,9 +19,8 @@ FIRST = "/query?data=photo_patches&failure=view1-%3Eview0:60&reason=deep"
 @pytest.fixture(scope="module")
 def shared_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder: Path = tmp_path_factory.mktemp("shared")
-    with_server = serve(folder, RECALL_DATA_ROOT=str(SHARED / "data"))
-    yield next(with_server)
-    with_server.close()
+    with serve(folder, RECALL_DATA_ROOT=str(SHARED / "data")) as server:
+        yield server
 
 
 def unfold(page: Page) -> None:
