@@ -140,6 +140,11 @@ class Spec:
             raise DataError("--gallery-embeddings needs --embeddings for the query side")
         if self.ids is not None and self.embeddings is None:
             raise DataError("--ids names the rows of --embeddings; bring these too")
+        if not isinstance(self.encoder, str | None):
+            raise DataError(
+                f"the encoder is {self.encoder!r}, which no link and no command can name; put the function "
+                f"into a module and give module:function"
+            )
         sources = [name for name in ("scores", "embeddings", "encoder") if getattr(self, name) is not None]
         if len(sources) > 1:
             raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")

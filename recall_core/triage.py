@@ -88,10 +88,10 @@ def edit_tag_list(dataset: str, names: Sequence[str], *, folder: Path | None = N
     Raises
     ------
     DataError
-        A name is empty or stands twice.
+        A name is empty, is ``UNTAGGED``, or stands twice.
     """
-    plain = [name.strip() for name in names]
-    if "" in plain or len(set(plain)) < len(plain):
+    plain = [_tag_name(name) for name in names]
+    if len(set(plain)) < len(plain):
         raise DataError(f"tags are {', '.join(map(repr, names))}; each needs a name of its own")
     with _writing(folder) as store:
         store.execute("DELETE FROM tag_list WHERE dataset = ?", (dataset,))
@@ -128,11 +128,9 @@ def set_tag(
     Raises
     ------
     DataError
-        The tag has no name, or the folder cannot be written.
+        The tag has no name or is ``UNTAGGED``, or the folder cannot be written.
     """
-    if not tag.strip():
-        raise DataError("a tag needs a name")
-    key = (dataset, item, other, "tag", tag.strip())
+    key = (dataset, item, other, "tag", _tag_name(tag))
     return _change(key, "1" if on else "", fingerprint, session, folder)
 
 
@@ -295,7 +293,7 @@ def read_csv(text: str, dataset: str, *, session: str = "", folder: Path | None 
     Raises
     ------
     DataError
-        A column is missing, or a kind is unknown.
+        A column is missing, a kind is unknown, or a tag has no name.
     """
     try:
         table = pd.read_csv(io.StringIO(text), dtype="str", keep_default_na=False)
@@ -309,9 +307,19 @@ def read_csv(text: str, dataset: str, *, session: str = "", folder: Path | None 
     with _writing(folder) as store:
         changed = 0
         for row in table.to_dict("records"):
-            key = (dataset, row["item"], row["other"], row["kind"], row["name"])
+            name = _tag_name(row["name"]) if row["kind"] == "tag" else row["name"]
+            key = (dataset, row["item"], row["other"], row["kind"], name)
             changed += _add(store, key, row["value"], row.get("fingerprint", ""), session)
     return changed
+
+
+def _tag_name(given: str) -> str:
+    name = given.strip()
+    if not name:
+        raise DataError("a tag is empty; each needs a name of its own")
+    if name == UNTAGGED:
+        raise DataError(f"{UNTAGGED!r} cannot be a tag: in a filter it stands for no tag at all; name it otherwise")
+    return name
 
 
 Key = tuple[str, str, str, str, str]

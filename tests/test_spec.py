@@ -117,3 +117,8 @@ def test_a_filter_takes_a_value_or_several_and_never_its_letters(given: object) 
 
 def test_a_data_folder_that_looks_like_a_flag_is_spelled_as_a_path() -> None:
     assert shlex.split(Spec(data="-d").to_command())[4] == "./-d"
+
+
+def test_an_encoder_that_no_link_can_name_is_refused() -> None:
+    with pytest.raises(DataError, match="give module:function"):
+        Spec(data="x", encoder=len)  # type: ignore[arg-type]

@@ -280,3 +280,14 @@ def test_a_store_that_cannot_be_used_is_a_data_error(tmp_path: Path) -> None:
         triage.marks("data", folder=tmp_path / "newer")
     with pytest.raises(DataError, match="needs a name"):
         triage.set_tag("data", "a", " ", folder=tmp_path / "fine")
+
+
+@pytest.mark.parametrize("name", ["", " ", "!", " ! "])
+def test_what_cannot_name_a_tag_is_refused_wherever_tags_come_from(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=r"needs a name|cannot be a tag"):
+        triage.set_tag("data", "a", name, folder=tmp_path)
+    with pytest.raises(DataError, match=r"needs a name|cannot be a tag"):
+        triage.edit_tag_list("data", ["good", name], folder=tmp_path)
+    with pytest.raises(DataError, match=r"needs a name|cannot be a tag"):
+        triage.read_csv(f"item,other,kind,name,value\na,,tag,{name},1\n", "data", folder=tmp_path)
+    assert triage.marks("data", folder=tmp_path).empty
