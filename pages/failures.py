@@ -33,7 +33,7 @@ else:
     failure_list.controls(evaluation, chosen, everything)
     with st.container(horizontal=True, vertical_alignment="center"):
         failure_list.summary(evaluation, here.k, chosen, found, everything)
-        failure_list.download(evaluation, found)
+        failure_list.download(evaluation, found, chosen.slice)
         disturb.within_reach(here)
     place = failure_list.place(chosen, len(found), gallery.event("failures"))
     gallery.show(

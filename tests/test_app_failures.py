@@ -291,3 +291,8 @@ def test_a_set_without_groups_or_labels_still_lists_its_failures(
     assert not app.error
     assert "of 3 queries miss at k = 1" in shown(app)
     assert gallery.PAGE_SIZE > PAGE_SIZE
+
+
+def test_a_slice_that_cannot_be_read_is_said_once() -> None:
+    app = run("failures", data="photo_patches", slice="nowhere=1")
+    assert len([one for one in app.markdown if "nowhere" in str(one.value)]) == 1

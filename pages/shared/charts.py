@@ -5,6 +5,7 @@ Direction and pooled are told apart by dash and symbol as well as by colour; hit
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import log10
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -245,14 +246,12 @@ def rank_moves(frame: pd.DataFrame, names: tuple[str, str], words: Mapping[str, 
                 customdata=part[["n", "example", "address"]].to_numpy(),
                 hovertemplate=_("rank %{x} → %{y}: %{customdata[0]} queries, such as %{customdata[1]}"),
             )
+    # One scale for both, in powers of ten: it begins at rank 1, and above the diagonal the second run is worse.
+    deepest = max(10, *counted[["first_rank", "second_rank"]].max().fillna(1))
+    both = [-0.1, log10(deepest) + 0.1]
     figure.update_xaxes(title=_("rank in {name}").format(name=names[0]), type="log", dtick=1, zeroline=False)
     figure.update_yaxes(title=_("rank in {name}").format(name=names[1]), type="log", dtick=1, zeroline=False)
-    figure = _plain(figure)
-    figure.update_layout(
-        height=400,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-    )
+    figure.update_layout(xaxis_range=both, yaxis_range=both)
     return figure
 
 

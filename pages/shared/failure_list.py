@@ -220,9 +220,9 @@ def _filter_again() -> None:
     _write({"page": ""})
 
 
-def download(evaluation: Evaluation, found: pd.DataFrame) -> None:
+def download(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> None:
     """Offer the list as it is filtered and sorted; the command line writes the same."""
-    alike, where = cached.alike(evaluation), chosen(evaluation).slice
+    alike = cached.alike(evaluation)
     st.download_button(
         _("Download as CSV"),
         lambda: report.table_csv(failures.listing(evaluation, found, alike, where=where)),
