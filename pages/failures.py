@@ -27,14 +27,15 @@ def follow() -> None:
         failure_list.turn(place.page)
 
 
-if everything.empty:
-    disturb.harder(here, evaluation)
-else:
+if everything.empty or disturb.in_use(here):
+    disturb.ask(here, evaluation, nothing_fails=everything.empty)
+if not everything.empty:
     failure_list.controls(evaluation, chosen, everything)
     with st.container(horizontal=True, vertical_alignment="center"):
         failure_list.summary(evaluation, here.k, chosen, found, everything)
         failure_list.download(evaluation, found, chosen.slice)
-        disturb.within_reach(here)
+        if not disturb.in_use(here):
+            disturb.within_reach(here)
     place = failure_list.place(chosen, len(found), gallery.event("failures"))
     gallery.show(
         failure_list.tiles_of(evaluation, found, place.page),

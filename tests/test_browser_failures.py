@@ -183,10 +183,21 @@ def test_the_slider_makes_the_lab_harder_until_it_fails(app: Server, page: Page)
         page.keyboard.press("ArrowRight")
     count(page, "6 of 60 queries miss at k = 1")
     assert "corrupt=noise%3A0.8" in page.url
-    page.get_by_role("button", name="Make the pictures that ask worse").click()
     page.get_by_role("radio", name="blur").click()
     page.wait_for_url(re.compile("corrupt=blur"))
     page.go_back()
+    count(page, "6 of 60 queries miss at k = 1")
+
+
+def test_the_slider_keeps_the_focus_when_the_first_failure_comes_in(app: Server, page: Page) -> None:
+    open_page(page, app, "/failures?data=glyphlab&corrupt=noise%3A0.2")
+    slider = page.get_by_role("slider")
+    slider.focus()
+    for percent in range(25, 85, 5):  # each press is waited for: the slowest hand
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url(re.compile(f"corrupt=noise%3A{percent / 100:g}(&|$)"))
+        settle(page)
+        expect(slider).to_be_focused()
     count(page, "6 of 60 queries miss at k = 1")
 
 

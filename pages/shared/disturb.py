@@ -10,8 +10,30 @@ from .shell import Here
 from .words import _, number, plain
 
 
-def harder(here: Here, evaluation: Evaluation) -> None:
-    """Say that nothing fails, and offer what would be harder."""
+def ask(here: Here, evaluation: Evaluation, *, nothing_fails: bool) -> None:
+    """Where nothing fails, say so and offer what would be harder; where the slider is in use, keep it in its place.
+
+    It stands at the same place of the page in both cases, so it keeps the focus and the keys that it has not told yet
+    when the first failure comes in.
+    """
+    said, place, others = st.container(), st.container(), st.container()
+    if nothing_fails:
+        with said:
+            _nothing_fails(here, evaluation)
+    if in_use(here) or (nothing_fails and evaluation.counts["n_evaluable"] and _can_be_disturbed(here)):
+        with place.container(border=True):
+            slider(here)
+    if nothing_fails and evaluation.counts["n_evaluable"]:
+        with others:
+            _other_questions(here, evaluation)
+
+
+def in_use(here: Here) -> bool:
+    """Are the pictures that ask made worse by the slider now?"""
+    return here.spec.corrupt is not None and _can_be_disturbed(here)
+
+
+def _nothing_fails(here: Here, evaluation: Evaluation) -> None:
     if not evaluation.counts["n_evaluable"]:
         st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
         return
@@ -22,9 +44,9 @@ def harder(here: Here, evaluation: Evaluation) -> None:
         )
     )
     st.subheader(_("What would be harder?"), anchor=False)
-    if _can_be_disturbed(here):
-        with st.container(border=True):
-            slider(here)
+
+
+def _other_questions(here: Here, evaluation: Evaluation) -> None:
     with st.container(horizontal=True):
         for i, question in enumerate(choices.harder(here.dataset, here.folder, evaluation.spec)):
             st.button(question.label, key=f"harder_{i}", on_click=shell.change, args=(question.changes,))
