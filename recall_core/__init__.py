@@ -2,6 +2,7 @@
 
 The modules, in the order in which data flows; imports run the same way:
 
+``version``      the version of the program, in one place
 ``errors``       ``DataError`` and ``MissingDependency``
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
 ``corruption``   pictures made worse on purpose, by kind and severity
@@ -76,7 +77,18 @@ from .dataset import Dataset, load
 from .errors import DataError, MissingDependency
 from .evaluation import Evaluation, evaluate
 from .spec import Spec
+from .version import VERSION as __version__
 
 from_arrays = Dataset.from_arrays
 
-__all__ = ["DataError", "Dataset", "Evaluation", "MissingDependency", "Spec", "evaluate", "from_arrays", "load"]
+__all__ = [
+    "DataError",
+    "Dataset",
+    "Evaluation",
+    "MissingDependency",
+    "Spec",
+    "__version__",
+    "evaluate",
+    "from_arrays",
+    "load",
+]

@@ -13,7 +13,6 @@ import io
 import json
 import os
 import sqlite3
-import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import platformdirs
 
 from .dataset import Dataset
 from .errors import DataError
@@ -68,12 +68,7 @@ def state_folder() -> Path:
     given = os.environ.get("RECALL_STATE_DIR")
     if given:
         return Path(given).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "recall-explorer"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "recall-explorer"
-    return Path(os.environ.get("XDG_STATE_HOME") or home / ".local" / "state") / "recall-explorer"
+    return platformdirs.user_state_path("recall-explorer", appauthor=False)
 
 
 def tag_list(dataset: str, *, folder: Path | None = None) -> list[str]:

@@ -1,0 +1,3 @@
+"""The version of the program, in one place: the package's metadata, ``--version`` and everything written name it."""
+
+VERSION = "0.2.0.dev0"
