@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.shared import cached, doors, findings, gallery, mend, saving, shell, tiles
+from pages.shared.keys import key
 from pages.shared.words import _, plain, plural
 
 here = shell.enter()
@@ -24,7 +25,7 @@ pictures, table, columns, suspicious = st.tabs(
     [_("Pictures"), _("Table"), _("Columns"), _("Findings")], key="parts", on_change="rerun"
 )
 with pictures:
-    grid = f"all_{here.name}"
+    grid = key("all", here.name)
     place = gallery.current(1, gallery.event(grid), n_query=1, n_tile=len(here.dataset))
     first = (place.page - 1) * gallery.PAGE_SIZE + 1
     gallery.show(
@@ -41,7 +42,7 @@ with table:
 with columns:
     st.markdown(_("What the explorer takes each column for, by its name or as you say:"))
     by_name = cached.dataset(here.name, (), here.spec.encoding).columns
-    mend.columns(here.dataset, by_name, shell.reread, key=f"role_{here.name}")
+    mend.columns(here.dataset, by_name, shell.reread, key=key("role", here.name))
     for note in here.dataset.notes:
         shell.quiet(plain(note))
 if suspicious.open:

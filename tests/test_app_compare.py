@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pages.shared import charts, comparing, listing, slicing, taking_home
+from pages.shared.keys import key
 from recall_core import cli, comparison, curves, evaluate, load, slices
 from recall_core.evaluation import Evaluation
 from tests.test_app import cards, run, said
@@ -203,5 +204,5 @@ def test_each_k_leads_to_its_failures() -> None:
 
 def test_values_of_the_map_lead_to_their_failures() -> None:
     app = run("overview", data="photo_patches", tab="curves")
-    app.button_group(key="map_values_fate").set_value(["miss"]).run()
+    app.button_group(key=key("map_values", "fate")).set_value(["miss"]).run()
     assert "152 of these 152 drawn queries fail" in said(app)

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import cached, disturb, failure_list, gallery, why
 from pages.shared.failure_list import PAGE_SIZE, Chosen
+from pages.shared.keys import key
 from recall_core import cli, evaluate, failures, load, report
 from recall_core.evaluation import Evaluation
 from recall_core.failures import REASONS, SORTS
@@ -208,7 +209,7 @@ def test_a_disturbance_that_cannot_be_is_named_and_the_pictures_stay(bad: str) -
 def test_asking_for_the_class_or_another_set_is_offered_where_nothing_fails() -> None:
     app = run("failures", data="glyphlab")
     assert r"Ask for the same orientation, not the same scene\_id" in [button.label for button in app.button]
-    app.button(key="other_photo_patches").click().run()
+    app.button(key=key("other", "photo_patches")).click().run()
     assert shown(app) == "**152 of 480 queries miss at k = 1**"
 
 

@@ -6,6 +6,7 @@ from recall_core import corruption
 from recall_core.evaluation import Evaluation
 
 from . import cached, choices, shell
+from .keys import key
 from .shell import Here
 from .words import _, number, plain
 
@@ -53,7 +54,7 @@ def _other_questions(here: Here, evaluation: Evaluation) -> None:
         for name in cached.data_sets():
             if name != here.name:
                 label = _("Open {name}").format(name=plain(name))
-                st.button(label, key=f"other_{name}", on_click=shell.choose, args=(name,))
+                st.button(label, key=key("other", name), on_click=shell.choose, args=(name,))
 
 
 def within_reach(here: Here) -> None:

@@ -12,6 +12,7 @@ from recall_core.uploads import UPLOADABLE
 
 from . import cached, gallery, mend, own, shell, tiles
 from .gallery import Tile
+from .keys import key
 from .words import _, number, plain
 
 N_TILES = 4
@@ -59,13 +60,13 @@ def show(door: Door) -> None:
     """Show one door; its button opens the overview of its data set."""
     st.subheader(door.title, anchor=False)
     if door.tiles:
-        gallery.show(door.tiles, key=f"door_{door.name}", columns=N_TILES)
+        gallery.show(door.tiles, key=key("door", door.name), columns=N_TILES)
     if door.number:
         st.metric(door.meaning, door.number)
     st.markdown(door.text)
     if door.name:
         label = _("Open {name}").format(name=plain(door.name))
-        st.button(label, key=f"open_{door.name}", width="stretch", on_click=_open, args=(door.name,))
+        st.button(label, key=key("open", door.name), width="stretch", on_click=_open, args=(door.name,))
     if door.uploads:
         _ask_for_files()
 

@@ -11,7 +11,7 @@ from recall_core.errors import MissingDependency
 from recall_core.indexes import INDEXES, import_faiss
 from recall_core.ranking import Ranking
 
-from . import cached, engine_words, gallery, index_charts, index_runs, leaks, shell, tiles
+from . import cached, engine_words, gallery, index_charts, index_runs, keys, leaks, shell, tiles
 from .gallery import Tile
 from .index_runs import Asked, Found
 from .numbers import score
@@ -147,7 +147,7 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     st.markdown(f"{told} :small[:gray[{seen}]]")
     if not len(missed):
         return
-    key = f"lost {asked.short_key} {trial.name} {k}"
+    key = keys.key("lost", asked.key, trial.name, str(k))
     shown = missed.head(gallery.PAGE_SIZE)
     at = gallery.picked(key, len(shown)) or 1
     outcome = {"not_returned": _("not returned"), "worse_rank": _("worse rank")}
@@ -164,7 +164,7 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     lists = {_("Exact"): exact, _("{name}, in its own order").format(name=trial.name): trial.own}
     for i, (place, (heading, ranking)) in enumerate(zip(st.columns(2, gap="large"), lists.items(), strict=True)):
         with place:
-            gallery.show(_answers(found, asked, ranking, query), key=f"list {i} {key}", columns=5, heading=heading)
+            gallery.show(_answers(found, asked, ranking, query), key=f"{key}_list_{i}", columns=5, heading=heading)
 
 
 def limits(found: Found) -> None:

@@ -3,7 +3,6 @@
 One at a time on the whole server: two would slow each other, and times are what they measure.
 """
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,11 +84,6 @@ class Asked:
     command: str
     link: dict[str, str]
     evaluation: Evaluation | None = None
-
-    @property
-    def short_key(self) -> str:
-        """Name it in the key of a widget."""
-        return hashlib.sha256(self.key.encode()).hexdigest()[:12]
 
     @property
     def seconds(self) -> float:

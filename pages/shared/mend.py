@@ -14,7 +14,7 @@ from recall_core.errors import DataError
 from recall_core.readers import header
 from recall_core.tables import find_columns
 
-from . import cached, choices
+from . import cached, choices, keys
 from .words import _, number, plain
 
 N_ROWS, N_COLUMNS = 3, 3
@@ -78,7 +78,7 @@ def ask_roles(
     for place, (role, meaning) in zip(places, meanings().items(), strict=True):
         now = current.get(role, choices.NONE)
         options = [*([] if by_name.get(role) else [choices.NONE]), *columns]
-        widget = f"{key}_{role}_{now}"
+        widget = keys.key(f"{key}_{role}", now)
         with place:
             st.selectbox(
                 f"{meaning} · `{role}`",

@@ -9,6 +9,7 @@ from recall_core.evaluation import Evaluation
 from recall_core.spec import Filter, write_filter
 
 from . import cached, charts, picturing, shell
+from .keys import key
 from .shell import quiet
 from .words import _, number, plain
 
@@ -88,7 +89,7 @@ def _by_value(by: str, colour: pd.Series, points: pd.DataFrame, only: Filter) ->
     chosen = st.pills(
         _("Points of"),
         list(counts),
-        key=f"map_values_{by}",
+        key=key("map_values", by),
         selection_mode="multi",
         format_func=lambda value: f"{plain(fates[value] if by == 'fate' else value)} · {number(counts[value])}",
     )
