@@ -5,6 +5,7 @@ A finding does not stop a run; it stands beside the number, with a count and a f
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,6 +161,53 @@ def same_view(view: Text | None, split: Split) -> list[Finding]:
     return [Finding("same_view", "warning", len(split.query), message)]
 
 
+def look_alikes(column: str, cells: Text) -> list[Finding]:
+    """Which values of a column look the same, and differ only in blanks at an end or in characters nobody sees?
+
+    Parameters
+    ----------
+    cells : (n_item,) text
+    """
+    values: dict[str, list[str]] = {}
+    for value in dict.fromkeys(cells):
+        values.setdefault(_as_seen(value), []).append(value)
+    alike = [same for same in values.values() if len(same) > 1]
+    if not alike:
+        return []
+    count = sum(map(len, alike))
+    shown = _first(" and ".join(map(_spelled, same[:N_EXAMPLES])) for same in alike)
+    message = (
+        f"{count} of {sum(map(len, values.values()))} values of {column} look like another one, and differ only in "
+        f"blanks or in characters that cannot be seen: {'; '.join(shown)}; write them alike, or they count as different"
+    )
+    return [Finding("look_alikes", "warning", count, message, shown)]
+
+
+def same_files(ids: Text, cells: Text, files: Sequence[str]) -> list[Finding]:
+    """Which rows name one and the same file, as ``a.png`` and ``./a.png`` do?
+
+    Parameters
+    ----------
+    ids, cells : (n_item,) text
+        What the rows are called, and the file as the table spells it.
+    files : sequence of n_item str
+        The same files spelled in one way.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, file in enumerate(files):
+        rows.setdefault(file, []).append(row)
+    shared = [same for same in rows.values() if len(same) > 1]
+    if not shared:
+        return []
+    count = sum(map(len, shared))
+    shown = _first(" and ".join(_spelled(cells[row]) for row in same[:N_EXAMPLES]) for same in shared)
+    message = (
+        f"{count} of {len(cells)} rows share their file with another row: {'; '.join(shown)}; "
+        "each finds its own picture under another name; keep one row a file"
+    )
+    return [Finding("same_files", "warning", count, message, _first(ids[[row for same in shared for row in same]]))]
+
+
 def training_leak(group: Text | None, split: Split) -> list[Finding]:
     """Which groups are both in the training draw and in the evaluation?"""
     if not len(split.train):
@@ -179,6 +227,24 @@ def training_leak(group: Text | None, split: Split) -> list[Finding]:
             )
             findings.append(Finding("train_leak", "error", len(crossing), message, _first(crossing)))
     return findings
+
+
+UNSEEN = dict.fromkeys((0x034F, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)))
+UNSEEN |= dict.fromkeys((0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0), " ")
+"""Marks and fillers that show nothing, though Unicode counts them among marks, letters and symbols."""
+
+
+def _as_seen(value: str) -> str:
+    """A value without what cannot be seen: blanks at its ends, kinds of blanks, marks of no width."""
+    if not (value.isascii() and value.isprintable()):
+        seen = value.translate(UNSEEN)
+        value = "".join(one for one in seen if one.isspace() or unicodedata.category(one) not in ("Cc", "Cf"))
+    return " ".join(value.split())
+
+
+def _spelled(value: str) -> str:
+    """A value in quotes, with a number for each letter that cannot be seen."""
+    return "".join(f"\\u{ord(one):04x}" if ord(one) in UNSEEN else one for one in repr(str(value)))
 
 
 def _first(items: Iterable[Any] | Sequence[Any]) -> tuple[str, ...]:

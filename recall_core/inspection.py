@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from .audit import N_EXAMPLES, Finding
 from .dataset import Dataset
 from .duplicates import COSINE, DISTANCE, Looks, Pairs
 from .errors import DataError
+from .images import Pictures
 from .relevance import IntArray
 from .spec import Spec
 from .splits import Split
@@ -105,6 +108,7 @@ def inspect(
         looks, vectors, usable, threshold=threshold, distance=distance, progress=_step(progress, "neighbours")
     )
     borders = _Borders(dataset, splits)
+    findings += _naming_findings(dataset, resolved or given)
     findings += _picture_findings(dataset, looks)
     if vectors is not None:
         findings += _vector_findings(dataset, vectors)
@@ -231,6 +235,31 @@ def item_vectors(
     vectors = np.full(asked.shape, np.nan)
     vectors[splits[0].query], vectors[splits[0].gallery] = asked[splits[0].query], answers[splits[0].gallery]
     return vectors
+
+
+def _naming_findings(dataset: Dataset, spec: Spec) -> list[Finding]:
+    """Names that are one name to whoever reads them: values that look the same, one file spelled in two ways."""
+    columns = dict.fromkeys([*dataset.columns.values(), spec.relevant, spec.junk_same])
+    found = [
+        finding
+        for column in columns
+        if column is not None and column in dataset.table
+        for finding in audit.look_alikes(column, dataset.values(column))
+    ]
+    cells = dataset.role("path")
+    if cells is None:
+        return found
+    files = [os.path.normpath(_file(dataset.pictures, row, cell)) for row, cell in enumerate(cells)]
+    return found + audit.same_files(dataset.ids, cells, files)
+
+
+def _file(pictures: Pictures | None, row: int, cell: str) -> str:
+    """The file behind a row, where a reader has found it already, else as the table spells it."""
+    if pictures is not None and isinstance(pictures.source, tuple):
+        source = pictures.source[pictures.positions[row]]
+        if isinstance(source, Path):
+            return str(source)
+    return cell.replace("\\", "/")
 
 
 def _picture_findings(dataset: Dataset, looks: Looks | None) -> list[Finding]:
