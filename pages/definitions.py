@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import choices, conventions, copying, shell
+from pages.shared import cached, choices, conventions, copying, shell
 from pages.shared.cached import ROOT
 from pages.shared.words import _, plain
 
@@ -40,7 +40,7 @@ if source == "typed":
     rankings, key = ([] if one is None else [one]), f"typed {text}"
 else:
     evaluation = here.evaluation
-    key, command = f"{evaluation.dataset.fingerprint} {evaluation.spec.key()}", choices.to_command(here.spec, ROOT)
+    key, command = cached.evaluation_key(evaluation.dataset, evaluation.spec), choices.to_command(here.spec, ROOT)
     st.markdown(f":small[:gray[{plain(choices.counts_line(here.name, evaluation))}]]")
     rankings = conventions.of_evaluation(evaluation)
     if source == "one":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -22,6 +22,10 @@ PICTURE_SUFFIXES = frozenset(
         *(".pbm", ".pcx", ".pgm", ".png", ".pnm", ".ppm", ".qoi", ".sgi", ".tga", ".tif", ".tiff", ".webp"),
     )
 )
+
+
+BY_NUMBER = os.scandir in os.supports_fd
+"""Files are asked about from their open folder, where the system can: it need not find the folder for each again."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,46 @@ def has_pictures(folder: Path) -> bool:
         if "__MACOSX" not in parent
         for name in names
     )
+
+
+def stamp(place: Path) -> int:
+    """In which state are the files of a data set? Equal as long as none came, went or was written.
+
+    It covers the path, size and time of every file below the folder (of a table: below its folder), whatever a reader
+    takes of them, and opens none. Where nothing is, it is always the same. Equal within one process only. As for
+    readers, a link to a folder leads nowhere.
+    """
+    states: list[Hashable] = []
+    waiting = [str(place if place.is_dir() else place.parent)] if place.exists() else []
+    while waiting:
+        folder = waiting.pop()
+        try:
+            states.append((folder, *_files(folder, waiting)))
+        except OSError as error:
+            states.append((folder, error.errno))
+    return hash(frozenset(states))
+
+
+def _files(folder: str, waiting: list[str]) -> list[Hashable]:
+    """Name, size and time of each file of a folder, one after the other; its folders are added to those that wait."""
+    found: list[Hashable] = []
+    asked = os.open(folder, os.O_RDONLY) if BY_NUMBER else folder
+    try:
+        with os.scandir(asked) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if not entry.is_symlink():
+                        waiting.append(os.path.join(folder, entry.name))
+                    continue
+                try:
+                    state = entry.stat()
+                    found += (entry.name, state.st_size, state.st_mtime_ns)
+                except OSError as error:  # a link to nothing, or a file that has just gone
+                    found += (entry.name, error.errno)
+    finally:
+        if isinstance(asked, int):
+            os.close(asked)
+    return found
 
 
 def files_named(place: Place, start: str) -> list[Path]:

@@ -24,6 +24,9 @@ Filter = tuple[tuple[str, tuple[str, ...]], ...]
 FILTERS = ("where", "query", "gallery", "slice")
 """The fields that are filters."""
 
+FILES = ("relevant_pairs", "corrections", "embeddings", "gallery_embeddings", "ids", "scores", "query_images")
+"""The fields that name files."""
+
 POLICIES = ("miss", "exclude")
 BAD_ROWS = ("stop", "drop")
 RANDOM_SPLITS = ("random", "grouped")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from recall_core import curves, failures, images, intruders, sources
 from recall_core.dataset import Dataset, load
@@ -22,10 +23,10 @@ from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation, evaluate, select_queries
 from recall_core.images import Pictures
 from recall_core.inspection import Inspection, inspect
-from recall_core.places import PICTURE_SUFFIXES
+from recall_core.places import stamp
 from recall_core.runs import open_run
 from recall_core.samples import SAMPLES
-from recall_core.spec import Filter, Spec, write_filter
+from recall_core.spec import FILES, Filter, Spec, write_filter
 from recall_core.vectors import Array
 
 from . import own
@@ -33,6 +34,9 @@ from . import own
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
 PHOTOS = "photo_patches"
+
+STAMP_SECONDS = 2.0
+"""A session asks the disk at most so often whether the files of a data set were written."""
 
 
 def data_root() -> Path:
@@ -63,9 +67,9 @@ def own_data_sets() -> list[str]:
 
 
 def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:
-    """Load a data set by its name in ``data_sets``; it is read anew when a table, an array or the folder changes."""
+    """Load a data set by its name in ``data_sets``; it is read anew when any file of it was written."""
     path = data_sets()[name]
-    key = json.dumps([path, _folder_stamp(Path(path)), columns, encoding])
+    key = json.dumps([path, _folder_stamp(path), columns, encoding])
     return _dataset(key, path, dict(columns), encoding, (name, own.sets().get(name)))
 
 
@@ -80,8 +84,7 @@ def _dataset(
 
 def evaluation(data: Dataset, spec: Spec) -> Evaluation:
     """Evaluate, or take the evaluation that anybody asked for before."""
-    stamp = _stamp(Path(spec.query_images)) if spec.query_images else ""
-    return _evaluation(f"{data.fingerprint} {spec.key()} {stamp}", data, spec)
+    return _evaluation(evaluation_key(data, spec), data, spec)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -91,7 +94,7 @@ def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
 
 def run(folder: Path) -> Evaluation:
     """Open a saved run, or take it as anybody opened it before."""
-    return _run(f"{folder} {_stamp(folder / 'report.json')}", folder)
+    return _run(f"{folder} {_folder_stamp(str(folder))}", folder)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -145,9 +148,13 @@ N_POINT = 2000
 
 
 def _key(evaluation: Evaluation) -> str:
-    query_images = evaluation.spec.query_images
-    stamp = _stamp(Path(query_images)) if query_images else ""
-    return f"{evaluation.dataset.fingerprint} {evaluation.spec.key()} {stamp}"
+    return evaluation_key(evaluation.dataset, evaluation.spec)
+
+
+def evaluation_key(data: Dataset, spec: Spec) -> str:
+    """Name what depends on a data set, a spec and the files that it names: where one was written, it is another."""
+    named = (getattr(spec, field) or data.defaults.get(field) for field in FILES)
+    return " ".join([data.fingerprint, spec.key(), *(_stamp(Path(file)) for file in named if file)])
 
 
 def encoded(data: Dataset, spec: Spec) -> Array | None:
@@ -174,8 +181,7 @@ def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
     data, spec = evaluation.dataset, evaluation.spec
     if spec.query_images is None and spec.corrupt is None:
         return thumbnail(data, row, size)
-    stamp = _stamp(Path(spec.query_images)) if spec.query_images else ""
-    return _query_thumbnails(f"{data.fingerprint} {spec.key()} {stamp}", data, spec)(row, size)
+    return _query_thumbnails(evaluation_key(data, spec), data, spec)(row, size)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -249,7 +255,7 @@ class Inspecting:
 
 def inspecting(data: Dataset, spec: Spec) -> Inspecting:
     """Begin to look for what is suspicious, or take the look that anybody began before."""
-    key = f"{pictures_key(data)} {spec.key()}"
+    key = f"{pictures_key(data)} {evaluation_key(data, spec)}"
     found = _inspecting(key, data, spec)
     if found.failure is not None:
         _inspecting.clear(key, data, spec)  # another time it may go well
@@ -274,12 +280,20 @@ def _stamp(file: Path) -> str:
     return f"{file.stat().st_mtime_ns}:{file.stat().st_size}" if file.exists() else "-"
 
 
-def _folder_stamp(folder: Path) -> str:
-    """Tell states of a folder apart without asking every picture."""
-    if not folder.is_dir():
-        return "-"
-    beside = sorted(file for file in folder.iterdir() if file.suffix.lower() not in PICTURE_SUFFIXES)
-    return " ".join([_stamp(folder), *(f"{file.name}:{_stamp(file)}" for file in beside)])
+def _folder_stamp(folder: str) -> int:
+    """Tell states of a folder apart: looked at anew by each session, and at most every ``STAMP_SECONDS`` in one.
+
+    A slow disk is asked even less often, so that no visitor waits for it at every click.
+    """
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return stamp(Path(folder))  # a thread of ours, which serves nobody in particular
+    taken: dict[str, tuple[float, int]] = st.session_state.setdefault("stamps", {})
+    begun = time.monotonic()
+    due, found = taken.get(folder, (begun, 0))
+    if begun >= due:
+        found, over = stamp(Path(folder)), time.monotonic()
+        taken[folder] = (over + max(STAMP_SECONDS, 10 * (over - begun)), found)
+    return found
 
 
 def intrusions(evaluation: Evaluation, direction: Direction) -> intruders.Intrusions:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from threading import Event, Lock, Thread
 
 import pandas as pd
@@ -216,9 +215,8 @@ def turn() -> Lock:
 
 def _chosen(here: Here) -> Asked:
     evaluation, spec = here.evaluation, here.spec.replace(ks=DEFAULT_KS)
-    replaced = Path(spec.query_images).stat().st_mtime_ns if spec.query_images else ""
     return Asked(
-        f"{here.dataset.fingerprint} {spec.key()} {replaced}",
+        cached.evaluation_key(here.dataset, spec),
         len(evaluation.directions[0].split.gallery),
         evaluation.counts["n_dim"] or 0,
         partial(_measure_chosen, here.dataset, spec),

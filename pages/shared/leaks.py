@@ -62,7 +62,7 @@ class Chosen:
     @property
     def key(self) -> str:
         """Names what is computed, for caches."""
-        return f"{self.dataset.fingerprint} {self.spec.key()}"
+        return cached.evaluation_key(self.dataset, self.spec)
 
     @property
     def draw(self) -> str:

@@ -19,7 +19,7 @@ from recall_core.dataset import Dataset
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 
-from . import own
+from . import cached, own
 from .gallery import PAGE_SIZE
 from .words import _
 
@@ -264,7 +264,7 @@ def _is_whole(value: object, low: int, high: int) -> bool:
 
 def _stamp(evaluation: Evaluation) -> str:
     """Tell apart what the numbers of items mean."""
-    return sha256(f"{evaluation.dataset.fingerprint} {evaluation.spec.key()}".encode()).hexdigest()[:12]
+    return sha256(cached.evaluation_key(evaluation.dataset, evaluation.spec).encode()).hexdigest()[:12]
 
 
 def _keys(offered: list[str], *, judges: bool) -> list[tuple[str, str]]:
