@@ -179,7 +179,7 @@ def course_draw(halves: Halves, state: int = COURSE_STATE) -> Draw:
 
     The table is shuffled with pandas' ``random_state`` 42, the first half asks and the rest answers.
     """
-    order = pd.Series(halves.rows).sample(frac=1, random_state=state).to_numpy()
+    order = pd.Series(np.union1d(halves.rows, halves.left_out)).sample(frac=1, random_state=state).to_numpy()
     half = len(order) // 2
     words = f"the table shuffled by pandas with random_state={state}, the first {half} ask"
     split = Split(np.sort(order[:half]), np.sort(order[half:]), "query", "gallery", words)
@@ -207,10 +207,11 @@ def draws(halves: Halves, seeds: Iterable[int]) -> pd.DataFrame:
 
 
 def _draw(halves: Halves, spec: Spec) -> Draw:
-    return _result(halves, spec, protocol.directions(halves.dataset, spec, drop=halves.left_out))
+    return _result(halves, spec, protocol.directions(halves.dataset, spec))
 
 
 def _result(halves: Halves, spec: Spec | None, parts: tuple[Split, ...]) -> Draw:
+    parts = tuple(split.without(halves.left_out, "they have no usable image or vector") for split in parts)
     ranked, lost = [], []
     for i, split in enumerate(parts):
         relevance = protocol.relate(halves.dataset, halves.spec, split, reverse=i == 1)

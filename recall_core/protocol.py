@@ -99,10 +99,14 @@ def matching(cells: splits.Text, value: str) -> NDArray[np.bool_]:
         return same
 
 
-def directions(dataset: Dataset, spec: Spec, *, drop: IntArray | None = None) -> tuple[Split, ...]:
-    """Who asks and who answers, in each direction of a resolved spec; rows in ``drop`` take no part."""
+def directions(dataset: Dataset, spec: Spec) -> tuple[Split, ...]:
+    """Who asks, who answers and what is trained on, in each direction of a resolved spec.
+
+    Whatever is drawn is drawn here, once, from the rows whether they can be used or not: what turns out to be
+    unusable is then taken out (``Split.without``) and never drawn anew, since a second draw would evaluate what the
+    first one has trained on.
+    """
     selected = np.setdiff1d(select_rows(dataset, spec.where or ()), junk_rows(dataset))
-    selected = selected if drop is None else np.setdiff1d(selected, drop)
     rows, train = _training_draw(dataset, spec, selected)
     split = _query_gallery(dataset, spec, rows)
     split = Split(split.query, split.gallery, split.query_name, split.gallery_name, split.drawn, train)

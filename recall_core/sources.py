@@ -172,21 +172,27 @@ def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, lis
 def leave_out_bad_rows(
     dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array, answers: Array
 ) -> tuple[tuple[Split, ...], list[Finding]]:
-    """Take rows without a usable vector out of the splits, and say so.
+    """Take rows without a usable vector out of the splits, and say so; nothing is drawn anew.
 
-    Pictures that cannot be read are always left out; the user's vectors with nan or infinity only if the spec drops
-    them, else they are an error.
+    Images that cannot be read are always left out, of the rows trained on too; the user's vectors with nan or infinity
+    only if the spec drops them, else they are an error.
     """
     taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
     bad = _either(vectors.bad_rows, asked, answers, taken)
+    encodes = spec.embeddings is None
     found: list[Finding] = []
-    if len(bad) == len(taken) and spec.bad_rows == "drop":
+    if len(bad) == len(taken) and spec.bad_rows == "drop" and not encodes:
         raise DataError(f"all {len(taken)} vectors hold nan or infinity, so none is left: {_named(dataset, bad)}")
-    if len(bad) and (spec.embeddings is None or spec.bad_rows == "drop"):
-        splits = protocol.directions(dataset, spec, drop=bad)
-        found.append(
-            _unreadable(dataset, bad, len(taken)) if spec.embeddings is None else _dropped(dataset, bad, taken)
-        )
+    if len(bad) and (encodes or spec.bad_rows == "drop"):
+        found.append(_unreadable(dataset, bad, len(taken)) if encodes else _dropped(dataset, bad, taken))
+    if is_fitted(spec.encoder):
+        train = splits[0].train
+        unseen = vectors.rows_where(vectors.bad_rows, answers, train)
+        if len(unseen):
+            found.append(_not_learned_from(dataset, unseen, len(train)))
+        bad = np.union1d(bad, unseen)
+    if found:
+        splits = [split.without(bad, found[0].message) for split in splits]
     for split in splits:
         stop_at_bad_rows(dataset, split, asked, answers)
     if spec.similarity == "cosine":
@@ -284,6 +290,12 @@ def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -
                 f"none of the {len(pictures)} pictures can be read; the first: {reason(pictures, 0, problems[0])}"
             ) from None
     readable_train = train[np.isin(train, whole)]
+    if is_fitted(spec.encoder) and len(readable_train) < 2 <= len(train):
+        lost = np.setdiff1d(train, whole)
+        raise DataError(
+            f"encoder {spec.encoder} has {len(readable_train)} images to learn from: {len(lost)} of {len(train)} "
+            f"training images cannot be read: {_why_unreadable(dataset, lost)}"
+        )
     made = _encode_readable(dataset, spec, pictures.select(good), clean.select(whole), readable_train)
     encoded = np.full((len(pictures), made.shape[1]), np.nan, made.dtype)
     encoded[good] = made
@@ -391,14 +403,26 @@ def _either(test: Callable[[Array], IntArray], asked: Array, answers: Array, row
 
 
 def _unreadable(dataset: Dataset, rows: IntArray, n: int) -> Finding:
-    """Pictures without a vector: file by file, and why."""
+    """Images to evaluate without a vector: file by file, and why."""
+    message = f"{len(rows)} of {n} pictures cannot be read and take no part: {_why_unreadable(dataset, rows)}"
+    return Finding("unreadable_pictures", "warning", len(rows), message, _ids(dataset, rows))
+
+
+def _not_learned_from(dataset: Dataset, rows: IntArray, n: int) -> Finding:
+    """Images to learn from that nothing was learned from: file by file, and why."""
+    message = (
+        f"{len(rows)} of {n} training images cannot be read, so nothing was learned from them: "
+        f"{_why_unreadable(dataset, rows)}"
+    )
+    return Finding("unreadable_training", "warning", len(rows), message, _ids(dataset, rows))
+
+
+def _why_unreadable(dataset: Dataset, rows: IntArray) -> str:
     first = rows[: audit.N_EXAMPLES]
     shown_pictures = _pictures(dataset).select(first)
     problems = {i: reason(shown_pictures, i, why) for i, why in shown_pictures.problems().items()}
     shown = [f"row {row + 1} (id {dataset.ids[row]!r}): {problems.get(i, 'no vector')}" for i, row in enumerate(first)]
-    more = f"; and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
-    message = f"{len(rows)} of {n} pictures cannot be read and take no part: {'; '.join(shown)}{more}"
-    return Finding("unreadable_pictures", "warning", len(rows), message, _ids(dataset, rows))
+    return "; ".join(shown) + (f"; and {len(rows) - len(shown)} more" if len(rows) > len(shown) else "")
 
 
 def _dropped(dataset: Dataset, rows: IntArray, taken: IntArray) -> Finding:

@@ -7,7 +7,7 @@ sides of the border.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,16 @@ class Split:
     def name(self) -> str:
         """The direction, as reports key it: ``view0->view1``."""
         return f"{self.query_name}->{self.gallery_name}"
+
+    def without(self, rows: IntArray, why: str) -> Split:
+        """The same draw without these rows; where one side of the two is left empty, a ``DataError`` says why."""
+        query, gallery, train, validation = (
+            side[~np.isin(side, rows)] for side in (self.query, self.gallery, self.train, self.validation)
+        )
+        for name, left, side in (("query", query, self.query), ("gallery", gallery, self.gallery)):
+            if not len(left):
+                raise DataError(f"{self.name}: none of the {len(side)} {name} rows is left: {why}")
+        return replace(self, query=query, gallery=gallery, train=train, validation=validation)
 
     def reverse(self) -> Split:
         """The other direction: who answered now asks."""

@@ -23,7 +23,7 @@ from .spec import Spec
 from .splits import Text, units
 from .tables import MISSING
 from .tiles import one_blas_thread
-from .vectors import Array
+from .vectors import Array, bad_rows
 
 TRAINING_ROWS = 3000
 EVALUATED_SHARE = 1 / 6
@@ -38,6 +38,10 @@ class Material:
     ----------
     rows : (n,) intp
         Rows of the table that take part, ascending: those with a label, of large data whole groups.
+    drawn_from : (n_drawn,) intp
+        These, and rows that cannot be used: they are drawn as any other and then taken out, so that a draw does not
+        depend on what can be read.
+    drawn_group : (n_drawn,) text
     features : (n, n_dim) array
         What is fitted to: pixels, or the given vectors divided by their sd.
     label, group : (n,) text
@@ -48,10 +52,12 @@ class Material:
     source : str
         What the features are, in words.
     n_left_out : int
-        Rows that take no part: without a label, with a picture that cannot be read, or because the data are large.
+        Rows that take no part: without a label, not usable, or because the data are large.
     """
 
     rows: IntArray
+    drawn_from: IntArray
+    drawn_group: Text
     features: Array
     label: Text
     group: Text
@@ -154,17 +160,26 @@ def material(dataset: Dataset, spec: Spec | None = None) -> Material:
         raise DataError(f"{columns['group']} has {n_group} groups; a training draw by group needs at least 6")
     given = given.replace(relevant=given.relevant or columns["label"], where=given.where or (), split="leave-one-out")
     resolved = resolve(dataset, given)
+    drawn_from = rows
     try:
         features, source = _features(dataset, resolved, rows)
     except DataError:
-        unreadable = [] if dataset.pictures is None else list(dataset.pictures.select(rows).problems())
-        if not unreadable:
+        rows = np.delete(rows, _unusable(dataset, resolved, rows))
+        if len(rows) in (0, len(drawn_from)):
             raise
-        rows = np.delete(rows, unreadable)
         features, source = _features(dataset, resolved, rows)
-    n_left_out = len(selected) - len(rows)
-    unit = units(group)[rows]
-    return Material(rows, features, label[rows], group[rows], unit, Compared.of(features), source, n_left_out)
+    return Material(
+        rows,
+        drawn_from,
+        group[drawn_from],
+        features,
+        label[rows],
+        group[rows],
+        units(group)[rows],
+        Compared.of(features),
+        source,
+        n_left_out=len(selected) - len(rows),
+    )
 
 
 def training(material: Material, seed: int) -> TrainingRun:
@@ -180,13 +195,14 @@ def training(material: Material, seed: int) -> TrainingRun:
     DataError
         A draw leaves one class to learn from, or fewer than two images to evaluate.
     """
-    everything = np.arange(len(material.rows))
+    everything = np.arange(len(material.drawn_from))
     drawn = {
         "random": splits.draw_random_train(everything, seed=seed),
-        "grouped": splits.draw_grouped_train(material.group, everything, seed=seed),
+        "grouped": splits.draw_grouped_train(material.drawn_group, everything, seed=seed),
     }
+    drawn = {name: (_usable(material, train), _usable(material, rest)) for name, (train, rest) in drawn.items()}
     walks = {name: _first_of_each(material.unit, rest, seed) for name, (_, rest) in drawn.items()}
-    n_evaluated = min(round(EVALUATED_SHARE * len(everything)), *map(len, walks.values()))
+    n_evaluated = min(round(EVALUATED_SHARE * len(material.rows)), *map(len, walks.values()))
     if n_evaluated < 2:
         raise DataError(f"seed {seed}: the training draw leaves {n_evaluated} images to evaluate; it needs more groups")
     permuted = _permuted(material, seed)
@@ -238,6 +254,12 @@ def winners(table: pd.DataFrame) -> pd.DataFrame:
     """
     counted = pd.crosstab(table["draw"], table["winner"])
     return counted.reindex(index=["random", "grouped"], columns=[LEARNED, CONTROL, "tie"], fill_value=0)
+
+
+def _usable(material: Material, drawn: IntArray) -> IntArray:
+    """Positions among ``rows`` of what was drawn from ``drawn_from``, without what cannot be used."""
+    rows = material.drawn_from[drawn]
+    return np.searchsorted(material.rows, rows[np.isin(rows, material.rows)])
 
 
 def _arm(material: Material, draw: str, train: IntArray, evaluated: IntArray, permuted: Text) -> Arm:
@@ -319,17 +341,30 @@ def _some_groups(unit: IntArray, rows: IntArray) -> IntArray:
     return rows[np.isin(unit[rows], chosen)]
 
 
+def _unusable(dataset: Dataset, spec: Spec, rows: IntArray) -> list[int]:
+    """Which of these rows have an image that cannot be read, or a vector with nan that is to be dropped?"""
+    if spec.encoder is not None and dataset.pictures is not None:
+        return list(dataset.pictures.select(rows).problems())
+    if spec.bad_rows != "drop":
+        return []
+    return np.flatnonzero(np.isin(rows, bad_rows(_given(dataset, spec, rows)))).tolist()
+
+
+def _given(dataset: Dataset, spec: Spec, rows: IntArray) -> Array:
+    given: Array = sources.side_vectors(dataset, spec, [splits.leave_one_out(rows)], None)[0]
+    return given
+
+
 def _features(dataset: Dataset, spec: Spec, rows: IntArray) -> tuple[Array, str]:
     """What ridge regression is fitted to, (n, n_dim), and what it is in words."""
     if spec.encoder == "raw" and dataset.pictures is not None:
         return encoders.pixels(dataset.pictures.select(rows)), "pixels"
-    split = splits.leave_one_out(rows)
     if spec.encoder is not None and dataset.pictures is not None:
         chosen = encoders.import_encoder(spec.encoder) if ":" in spec.encoder else spec.encoder
         vectors = encoders.encode(dataset.pictures.select(rows), chosen)
     else:
-        given, _, _ = sources.side_vectors(dataset, spec, [split], None)
-        sources.stop_at_bad_rows(dataset, split, given, given)
+        given = _given(dataset, spec, rows)
+        sources.stop_at_bad_rows(dataset, splits.leave_one_out(rows), given, given)
         vectors = given[rows]
     # One number for all of them, so that cosines stay, and α = 1 means the same whatever the vectors' scale.
     spread = float(np.sqrt(np.square(vectors - vectors.mean(0, dtype=np.float64)).mean()))

@@ -66,6 +66,7 @@ def sentences() -> Mapping[str, str]:
         "train_leak": _("{n} evaluated groups were also trained on: the score is inflated"),
         "train_rows": _("{n} evaluated pictures were trained on"),
         "unreadable_pictures": _("{n} pictures cannot be read and take no part"),
+        "unreadable_training": _("{n} training images cannot be read, so nothing was learned from them"),
         "unused_ids": _("{n} ids of the file are not asked for here, and were passed over"),
         "without_relevant_junk": _(
             "{n} queries have nothing right in the gallery: all that would be right is left out"
