@@ -37,6 +37,7 @@ from .sources import encode_dataset, resolve
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter, read_condition
 from .splits import SPLITS
 from .tables import COLUMN_NAMES
+from .version import VERSION
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and options: the help is the reference."""
     top = argparse.ArgumentParser(prog="python -m recall_core", description="Evaluate image retrieval.")
+    top.add_argument("--version", action="version", version=f"recall-explorer {VERSION}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
     _add_compare(

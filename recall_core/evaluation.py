@@ -27,6 +27,7 @@ from .spec import Filter, Spec, write_filter
 from .splits import Split, units
 from .uncertainty import Interval, band, bootstrap_intervals, intervals
 from .vectors import Array
+from .version import VERSION
 
 TOP = 50
 """How many items of each ranked list an evaluation keeps; every rank of a relevant item is kept besides."""
@@ -101,6 +102,8 @@ class Evaluation:
     table : pandas.DataFrame
         One row a query of each direction: see ``query_table``.
     findings : tuple of Finding
+    version : str or None
+        Of the program that ranked; None for a saved run that does not say, since it was made before 0.2.0.
     """
 
     dataset: Dataset
@@ -111,6 +114,7 @@ class Evaluation:
     scores: Mapping[str, Estimate]
     table: pd.DataFrame
     findings: tuple[Finding, ...]
+    version: str | None = VERSION
 
     def direction(self, name: str) -> Direction:
         """Look a direction up by its name, or raise ``KeyError``."""
@@ -248,6 +252,7 @@ def assemble(
     *,
     n_dim: int | None,
     findings: Sequence[Finding] = (),
+    version: str | None = VERSION,
 ) -> Evaluation:
     """Make the evaluation out of rankings, however these came to be: scores, estimates, tables, pooled and apart."""
     directions = tuple(_direction(dataset, spec, *one, n_dim) for one in ranked)
@@ -261,6 +266,7 @@ def assemble(
         _pooled_scores(dataset, directions),
         pd.concat(tables, ignore_index=True),
         tuple(findings),
+        version,
     )
 
 
@@ -307,6 +313,7 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
         evaluation.spec.replace(slice=(*former, *conditions)),
         ranked,
         n_dim=evaluation.counts["n_dim"],
+        version=evaluation.version,
     )
     return replace(sliced, findings=(audit.note("slice", message, n_query), *evaluation.findings))
 

@@ -22,6 +22,7 @@ from .evaluation import Direction, Evaluation
 from .failures import REASONS, failures
 from .images import Pictures, thumbnail_uri
 from .sources import query_pictures
+from .version import VERSION
 
 N_WORST = 24
 """Queries that are shown with their pictures."""
@@ -90,6 +91,7 @@ def document(title: str, heading: str, head: str, sections: Mapping[str, str], *
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
         "style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="generator" content="recall-explorer {VERSION}">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<header><h1>{escape(heading)}</h1>\n{head}</header>\n{body}\n</main>\n</body>\n</html>\n"
     )
@@ -193,7 +195,10 @@ MARK_WORDS = {
 def _made_from(evaluation: Evaluation) -> str:
     spelled = {name: value for name, value in evaluation.spec.to_json().items() if value not in (None, {}, False)}
     written = json.dumps(spelled, ensure_ascii=False)
-    return f"<p>Data with the fingerprint {evaluation.dataset.fingerprint}</p>\n<pre>{escape(written)}</pre>"
+    return (
+        f"<p>Data with the fingerprint {evaluation.dataset.fingerprint}</p>\n<pre>{escape(written)}</pre>\n"
+        f"<p>{escape(report.made_by(evaluation))}</p>"
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

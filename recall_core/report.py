@@ -24,6 +24,7 @@ from .leakage import Experiments
 from .spec import Spec
 from .training import Material
 from .uncertainty import Interval
+from .version import VERSION
 
 FORMAT = 1
 
@@ -66,13 +67,23 @@ def text(evaluation: Evaluation) -> str:
     lines += ["[findings]"]
     lines += [f"  {finding.severity}: {finding.message}" for finding in evaluation.findings] or ["  none"]
     lines += ["[spec]", f"  {describe(evaluation.spec)}", f"  {evaluation.given.to_command()}"]
+    lines += ["[version]", f"  {made_by(evaluation)}"]
     return "\n".join(lines) + "\n"
+
+
+def made_by(evaluation: Evaluation) -> str:
+    """Name the version that ranked and, for a saved run of another version, the one that reports."""
+    if evaluation.version == VERSION:
+        return f"recall-explorer {VERSION}"
+    ranked = evaluation.version or "a version before 0.2.0"
+    return f"ranked by {ranked}, reported by recall-explorer {VERSION}"
 
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Spell the report as one JSON object; undefined values are ``None``."""
     return {
         "format": FORMAT,
+        "version": evaluation.version,
         "spec": evaluation.spec.to_json(),
         "dataset": {"name": evaluation.dataset.name, "fingerprint": evaluation.dataset.fingerprint},
         "counts": dict(evaluation.counts),
@@ -124,6 +135,7 @@ def inspection_text(dataset: Dataset, found: Inspection) -> str:
     """Spell an inspection as text: what was looked at, then a line a finding."""
     lines = ["[audit]", f"  {dataset.name}: {len(dataset)} items, fingerprint {dataset.fingerprint[:12]}", "[findings]"]
     lines += [f"  {finding.severity}: {finding.message}" for finding in found.findings] or ["  none"]
+    lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
 
@@ -132,6 +144,7 @@ def inspection_json(dataset: Dataset, found: Inspection) -> dict[str, Any]:
     tables = ("pairs", "hubs", "labels", "classes", "unreadable", "without_relevant")
     return {
         "format": FORMAT,
+        "version": VERSION,
         "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint},
         "n_item": len(dataset),
         "findings": [_finding_json(finding) for finding in found.findings],
@@ -328,6 +341,7 @@ def leakage_text(found: Experiments) -> str:
         lines += ["[training]", *_training_lines(*found.training)]
     for part, reason in found.skipped.items():
         lines += [f"[{part}]", f"  left out: {reason}"]
+    lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
 
@@ -359,7 +373,7 @@ def leakage_json(found: Experiments) -> dict[str, Any]:
             "winners": training.winners(table).to_dict(orient="index"),
             "draws": _by_seed(table, "draw"),
         }
-    return {"format": FORMAT, "parts": parts, "skipped": dict(found.skipped)}
+    return {"format": FORMAT, "version": VERSION, "parts": parts, "skipped": dict(found.skipped)}
 
 
 def _query_gallery_lines(halves: Halves, table: pd.DataFrame) -> list[str]:
@@ -489,6 +503,7 @@ def ann_text(whole: Experiment) -> str:
         lines += _aligned([_trial_cells(row, whole) for row in _records(tried)])
     lines += ["[limits]", *(f"  {words}" for words in ann_limits(whole)), "[findings]"]
     lines += [f"  {finding.severity}: {finding.message}" for finding in whole.findings] or ["  none"]
+    lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
 
@@ -511,6 +526,7 @@ def ann_json(whole: Experiment) -> dict[str, Any]:
     """Spell an experiment on indexes as one JSON object; what is undefined is ``None``."""
     return {
         "format": FORMAT,
+        "version": VERSION,
         "n_gallery": whole.n_gallery,
         "n_dim": whole.n_dim,
         "n_copies": whole.n_copy,
@@ -639,6 +655,10 @@ def comparison_text(compared: Comparison, metrics: Sequence[str]) -> str:
     if len(compared.names) == 2:
         for metric in metrics:
             lines += _moved_lines(compared, metric)
+    lines += ["[version]", f"  recall-explorer {VERSION}"]
+    for name, one in zip(compared.names, compared.evaluations, strict=True):
+        if one.version != VERSION:
+            lines.append(f"  {name}: {made_by(one)}")
     return "\n".join(lines) + "\n"
 
 
@@ -646,10 +666,12 @@ def comparison_json(compared: Comparison, metrics: Sequence[str]) -> dict[str, A
     """Spell a comparison as one JSON object; undefined values are ``None``."""
     spelled: dict[str, Any] = {
         "format": FORMAT,
+        "version": VERSION,
         "n_query": compared.n_query,
         "runs": _records(comparison.run_table(compared, metrics)),
         "tests": _records(comparison.paired_tests(compared, metrics)),
         "specs": {name: one.spec.to_json() for name, one in zip(compared.names, compared.evaluations, strict=True)},
+        "versions": {name: one.version for name, one in zip(compared.names, compared.evaluations, strict=True)},
         "findings": [_finding_json(finding) for finding in compared.findings],
     }
     if len(compared.names) == 2:
@@ -665,7 +687,7 @@ def comparison_latex(compared: Comparison, metrics: Sequence[str]) -> str:
         for name in metrics
     }
     lines = [
-        f"% {compared.n_query} queries, {comparison.LEVEL:.0%} intervals by groups",
+        f"% {compared.n_query} queries, {comparison.LEVEL:.0%} intervals by groups, recall-explorer {VERSION}",
         "\\begin{tabular}{l" + "l" * len(metrics) + "}",
         "\\toprule",
         " & ".join(["run", *map(_latex, metrics)]) + r" \\",

@@ -1,6 +1,6 @@
 """A saved evaluation: a folder that opens at once, here or on another machine, without the data or the vectors.
 
-``report.json``    the report, with the format's number and the spec
+``report.json``    the report, with the format's number, the version of the program that ranked, and the spec
 ``queries.csv``    one row a query
 ``items.csv``      the table of the data set, for ids, groups and labels
 ``ranking.npz``    who asked whom, what was right, and where it stood; numbers only, nothing is unpickled
@@ -115,7 +115,13 @@ def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
     ]
     findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
     return assemble(
-        dataset, Spec.from_json(saved["given"]), spec, ranked, n_dim=saved["counts"]["n_dim"], findings=findings
+        dataset,
+        Spec.from_json(saved["given"]),
+        spec,
+        ranked,
+        n_dim=saved["counts"]["n_dim"],
+        findings=findings,
+        version=None if saved.get("version") is None else str(saved["version"]),
     )
 
 

@@ -6,7 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, load, report, runs
+from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, html_report, load, report, runs
+from recall_core.comparison import compare
+from recall_core.evaluation import select_queries
+from recall_core.spec import read_filter
+from recall_core.version import VERSION
 from tests.conftest import DATA
 
 
@@ -50,6 +54,40 @@ def test_the_format_is_checked_before_anything_is_shown(saved: Path) -> None:
     (saved / "report.json").write_text(json.dumps(content | {"format": 99}), encoding="utf-8")
     with pytest.raises(DataError, match="was saved in format 99, this version reads 1"):
         runs.open_run(saved)
+
+
+FORMER = Path(__file__).parent / "golden" / "run_0_1_0"
+"""A run that 0.1.0 saved: three queries, of which the first finds, the second misses and the third has no match."""
+
+
+def test_a_run_of_the_former_format_opens_and_says_that_its_version_is_not_known() -> None:
+    former = json.loads((FORMER / "report.json").read_text(encoding="utf-8"))
+    opened = runs.open_run(FORMER)
+    spelled = report.to_json(opened)
+    assert "version" not in former
+    assert spelled["version"] is None
+    assert {name: spelled[name] for name in ("counts", "scores", "directions")} == {
+        name: former[name] for name in ("counts", "scores", "directions")
+    }
+    assert report.text(opened).endswith(
+        f"[version]\n  ranked by a version before 0.2.0, reported by recall-explorer {VERSION}\n"
+    )
+
+
+def test_a_run_keeps_the_version_that_ranked(saved: Path, tmp_path: Path) -> None:
+    content = json.loads((saved / "report.json").read_text(encoding="utf-8"))
+    assert content["version"] == VERSION
+    (saved / "report.json").write_text(json.dumps(content | {"version": "0.9.1"}), encoding="utf-8")
+    opened = runs.open_run(saved)
+    runs.save(opened, tmp_path / "again")
+    again = runs.open_run(tmp_path / "again")
+    words = f"ranked by 0.9.1, reported by recall-explorer {VERSION}"
+    assert words in report.text(again)
+    assert words in html_report.page(again)
+    assert select_queries(again, read_filter("view_id=0")).version == "0.9.1"
+    both = compare({"new": evaluate(load(DATA / "glyphlab"), opened.given), "old": again})
+    assert f"  old: {words}\n" in report.comparison_text(both, ["map"])
+    assert report.comparison_json(both, ["map"])["versions"] == {"new": VERSION, "old": "0.9.1"}
 
 
 @pytest.mark.parametrize("file", ["report.json", "ranking.npz", "items.csv"])
