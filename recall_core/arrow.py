@@ -8,17 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError
+from .errors import DataError, needs
 
 Array = NDArray[Any]
 
 
+def import_pyarrow(name: str) -> Any:
+    """Import pyarrow, which is slow, for the sake of the file of this name."""
+    with needs("pyarrow", name, extra="app"):
+        import pyarrow
+        import pyarrow.feather
+        import pyarrow.parquet
+        import pyarrow.types
+    return pyarrow
+
+
 def read_arrow(path: Path) -> Any:
     """Read a Parquet or Feather file as a pyarrow table; ``DataError`` where it is not whole."""
-    import pyarrow
-    import pyarrow.feather
-    import pyarrow.parquet
-
+    pyarrow = import_pyarrow(path.name)
     read = pyarrow.parquet.read_table if path.suffix.lower() == ".parquet" else pyarrow.feather.read_table
     try:
         table = read(path)
@@ -34,16 +41,14 @@ def read_arrow(path: Path) -> Any:
 
 def is_vector_column(kind: Any) -> bool:
     """Is this arrow type a list of numbers?"""
-    import pyarrow.types as types
-
+    types = import_pyarrow("a column of arrow's").types
     lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return lists and is_number(kind.value_type)
 
 
 def is_number(kind: Any) -> bool:
     """Is this arrow type a real number?"""
-    import pyarrow.types as types
-
+    types = import_pyarrow("a column of arrow's").types
     return bool(types.is_floating(kind) or types.is_integer(kind))
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from . import sources
-from .errors import DataError
+from .errors import DataError, needs
 from .evaluation import Direction, Evaluation, query_groups
 from .ranking import FloatArray, Ranking
 from .relevance import IntArray
@@ -185,7 +185,8 @@ def pca_map(evaluation: Evaluation, k: int, *, encoded: Array | None = None, n: 
     DataError
         The vectors are not here (a saved run, or scores given as a matrix), or there are fewer than 2 of them.
     """
-    from sklearn.decomposition import PCA  # slow to import, and only charts need it
+    with needs("scikit-learn", "the map", extra="app"):
+        from sklearn.decomposition import PCA  # slow to import, and only charts need it
 
     asked, answers = _vectors(evaluation, encoded)
     points = _points(evaluation, k, same=asked is answers)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, MissingDependency
+from .errors import DataError, needs
 from .parts import Asked, Part, merge
 from .ranking import Progress, Ranking, finish
 from .relevance import IntArray, Relevance
@@ -321,10 +321,8 @@ def _run(
 
 @contextmanager
 def _dask(address: str) -> Iterator[tuple[Executor, int]]:
-    try:
+    with needs("dask.distributed", "a dask cluster", extra="dask"):
         dask: Any = import_module("distributed")
-    except ImportError as error:
-        raise MissingDependency('a dask cluster needs dask; install it: pip install "dask[distributed]"') from error
     try:
         client = dask.Client(f"tcp://{address}", set_as_default=False)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DataError
+from .errors import DataError, needs
 from .images import Picture, Pictures, as_rgb, resize
 
 Vectors = NDArray[np.floating]
@@ -186,7 +186,8 @@ def fit_targets(pixels: Vectors, targets: NDArray[np.float64]) -> Projection:
 
 def fit_pca(pixels: Vectors, labels: NDArray[Any]) -> Projection:
     """Learn the up to 32 directions in which the training pictures differ most; labels are not looked at."""
-    from sklearn.decomposition import PCA
+    with needs("scikit-learn", "the encoder pca", extra="app"):
+        from sklearn.decomposition import PCA
 
     wide = pixels.astype(np.float64)
     projection: Projection = PCA(min(PCA_DIMENSIONS, *wide.shape), svd_solver="full").fit(wide).transform
@@ -195,7 +196,8 @@ def fit_pca(pixels: Vectors, labels: NDArray[Any]) -> Projection:
 
 def fit_lda(pixels: Vectors, labels: NDArray[Any]) -> Projection:
     """Learn the directions that part the classes best: Fisher's linear discriminant, at most classes − 1 of them."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    with needs("scikit-learn", "the encoder lda", extra="app"):
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     projection: Projection = LinearDiscriminantAnalysis().fit(pixels.astype(np.float64), labels).transform
     return projection

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .arrow import arrow_vectors, is_vector_column, read_arrow
+from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow
 from .errors import DataError
 from .images import Pictures
 from .interchange import read_ground_truth, read_json
@@ -185,9 +185,8 @@ class _ArrowPart:
 
 
 def _arrow_part(file: Path) -> _ArrowPart:
-    import pyarrow.types as types
-
     table = read_arrow(file)
+    types = import_pyarrow(file.name).types
     classes = _class_names(table.schema.metadata or {})
     part = _ArrowPart(table.num_rows, {}, [], {})
     for name in dict.fromkeys(table.column_names):

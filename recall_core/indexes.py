@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, MissingDependency
+from .errors import DataError, needs
 from .relevance import IntArray
 from .similarity import Vectors
 
@@ -150,10 +150,8 @@ def _check_values(given: str, values: Mapping[str, tuple[int, ...]], n_gallery: 
 
 def import_faiss() -> Any:
     """Import faiss, which is slow, where it is used."""
-    try:
+    with needs("faiss", "an approximate index", extra="index"):
         import faiss
-    except ImportError as error:
-        raise MissingDependency("approximate indexes need faiss; install it: pip install faiss-cpu") from error
     return faiss
 
 

@@ -12,6 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
+from .errors import needs
+
 Bytes = NDArray[np.uint8]
 
 PHOTO_CREDITS = {
@@ -44,7 +46,8 @@ def digits() -> tuple[Bytes, pd.DataFrame]:
     table : DataFrame of str
         id (``d0000`` …), label (``0`` … ``9``).
     """
-    from sklearn.datasets import load_digits
+    with needs("scikit-learn", "the built-in data set digits", extra="app"):
+        from sklearn.datasets import load_digits
 
     bundled = load_digits()
     images = np.rint(bundled.images * (255 / 16)).astype(np.uint8)
@@ -68,7 +71,8 @@ def photo_patches() -> tuple[Bytes, pd.DataFrame]:
         id (``P000-0`` …), group_id (the place), view_id (``0``, ``1``), photo (a key of ``PHOTO_CREDITS``), x and y
         (the place's centre in the photograph, pixels).
     """
-    from sklearn.datasets import load_sample_image
+    with needs("scikit-learn", "the built-in data set photo_patches", extra="app"):
+        from sklearn.datasets import load_sample_image
 
     photos = {name: Image.fromarray(load_sample_image(f"{name}.jpg")) for name in PHOTO_CREDITS}
     images, rows = [], []

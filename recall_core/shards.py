@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow import arrow_vectors
+from .arrow import arrow_vectors, import_pyarrow
 from .errors import DataError
 from .interchange import read_json
 from .vectors import Array, Embeddings, read_array, read_ids
@@ -175,9 +175,7 @@ def one_file(file: Path, vectors: Array) -> Shards:
 
 def _row_groups(file: Path, rows: NDArray[np.intp]) -> Iterator[tuple[int, Array]]:
     """(first row, vectors) of the row groups that hold any of these rows, one at a time."""
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = import_pyarrow(file.name)
     try:
         opened = pyarrow.parquet.ParquetFile(file)
         start = 0
@@ -198,9 +196,7 @@ def _check(agrees: bool, file: Path) -> None:
 
 
 def _write_parquet(file: Path, vectors: Array) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = import_pyarrow(file.name)
     flat = pyarrow.array(np.ascontiguousarray(vectors).reshape(-1))
     column = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     pyarrow.parquet.write_table(pyarrow.table({COLUMN: column}), file, row_group_size=ROW_GROUP)

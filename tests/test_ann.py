@@ -383,7 +383,7 @@ def test_a_run_from_a_file_is_told_apart_from_the_representation(capsys: pytest.
 
 def test_without_faiss_the_message_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingDependency, match="pip install faiss-cpu"):
+    with pytest.raises(MissingDependency, match=r'pip install "recall-explorer\[index\]"'):
         indexes.build(indexes.Configuration("flat"), prepare(np.eye(2)))
 
 

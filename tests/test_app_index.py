@@ -154,12 +154,12 @@ def test_what_takes_long_begins_when_somebody_says_so(anew: None, monkeypatch: p
 
 def test_without_faiss_the_page_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise MissingDependency("approximate indexes need faiss; install it: pip install faiss-cpu")
+        raise MissingDependency("an approximate index needs faiss", extra="index")
 
     monkeypatch.setattr(index_parts, "import_faiss", missing)
     app = run("index", data="glyphlab")
-    assert "approximate indexes need faiss" in app.error[0].value
-    assert app.code[0].value == "pip install faiss-cpu"
+    assert "an approximate index needs faiss" in app.error[0].value
+    assert app.code[0].value == 'pip install "recall-explorer[index]"'
     assert not app.metric
 
 

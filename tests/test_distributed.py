@@ -306,7 +306,7 @@ def test_scores_need_no_executor(capsys: pytest.CaptureFixture[str], tmp_path: P
 def test_without_dask_the_message_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(MissingDependency, match=r'pip install "dask\[distributed\]"'),
+        pytest.raises(MissingDependency, match=r'pip install "recall-explorer\[dask\]"'),
         distributed.open_executor("dask://x:1"),
     ):
         pass

@@ -209,7 +209,7 @@ def _can_measure() -> bool:
         import_faiss()
     except MissingDependency as missing:
         st.error(plain(str(missing)))
-        st.code("pip install faiss-cpu", language="bash")
+        st.code(missing.command, language="bash")
         return False
     return True
 

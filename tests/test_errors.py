@@ -1,0 +1,116 @@
+"""What an optional package is needed for, and what is said where it is missing."""
+
+import ast
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall_core import MissingDependency, Spec, cli, evaluate, load, shards
+from recall_core.curves import pca_map
+from recall_core.errors import needs
+from tests.conftest import DATA, ROOT
+
+LAB = str(DATA / "glyphlab")
+OPTIONAL = {"dask", "distributed", "faiss", "plotly", "pyarrow", "segno", "sklearn", "streamlit"}
+"""What the extras bring, as it is imported."""
+
+# What a person asks for, the package that is not there, its name in the message, and the extra that brings it.
+ASKED = {
+    "digits": (["evaluate", "digits"], "sklearn", "the built-in data set digits needs scikit-learn", "app"),
+    "patches": (["audit", "photo_patches"], "sklearn", "the built-in data set photo_patches needs scikit-learn", "app"),
+    "pca": (["evaluate", LAB, "--encoder", "pca"], "sklearn", "the encoder pca needs scikit-learn", "app"),
+    "lda": (["evaluate", LAB, "--encoder", "lda"], "sklearn", "the encoder lda needs scikit-learn", "app"),
+    "table": (["evaluate", "{folder}/a.parquet"], "pyarrow", "a.parquet needs pyarrow", "app"),
+    "parquet": (["evaluate", LAB, "--embeddings", "{folder}/a.parquet"], "pyarrow", "a.parquet needs pyarrow", "app"),
+    "feather": (["evaluate", LAB, "--embeddings", "{folder}/a.feather"], "pyarrow", "a.feather needs pyarrow", "app"),
+    "shards": (["evaluate", LAB, "--embeddings", "{folder}"], "pyarrow", "a.parquet needs pyarrow", "app"),
+    "index": (["ann", LAB], "faiss", "an approximate index needs faiss", "index"),
+    "dask": (["evaluate", LAB, "--executor", "dask://x:1"], "distributed", "a dask cluster needs dask.distrib", "dask"),
+}
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Hide a package and all that was loaded of it."""
+
+    def hide(package: str) -> None:
+        for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return hide
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files that cannot be read without pyarrow, however they look inside."""
+    for name in ("a.parquet", "a.feather"):
+        (tmp_path / name).write_bytes(b"PAR1")
+    manifest = {"format": 1, "n_dim": 2, "dtype": "float32", "shards": [{"file": "a.parquet", "rows": 360}]}
+    (tmp_path / shards.MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_missing_package_is_named_with_its_command(
+    asked: str, without: Callable[[str], None], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, package, message, extra = ASKED[asked]
+    without(package)
+    assert cli.main([part.format(folder=folder) for part in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.endswith(f'; install it: pip install "recall-explorer[{extra}]"\n')
+
+
+def test_a_package_that_only_python_asks_for_is_named_too(without: Callable[[str], None], tmp_path: Path) -> None:
+    evaluation = evaluate(load(LAB), Spec(LAB))
+    without("sklearn")
+    without("pyarrow")
+    with pytest.raises(MissingDependency, match="the map needs scikit-learn"):
+        pca_map(evaluation, 1)
+    with pytest.raises(MissingDependency, match=r"part-00000.parquet needs pyarrow"):
+        shards.write_shards(tmp_path / "new", np.eye(3), kind=".parquet")
+
+
+def test_a_package_that_is_there_and_broken_is_told_from_one_that_is_missing() -> None:
+    with (
+        pytest.raises(MissingDependency, match=r"needs faiss, which cannot be imported \(libgomp.so.1: no such file\)"),
+        needs("faiss", "an approximate index", extra="index"),
+    ):
+        raise ImportError("libgomp.so.1: no such file")
+
+
+def test_an_optional_package_is_imported_only_where_its_lack_is_said() -> None:
+    said, bare = 0, []
+    for path in sorted((ROOT / "recall_core").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inside = {node for block in ast.walk(tree) if is_said(block) for node in ast.walk(block)}
+        for node in ast.walk(tree):
+            names = imported(node) & OPTIONAL
+            said += bool(names)
+            bare += [f"{path.name}:{node.lineno} imports {name}" for name in names if node not in inside]  # type: ignore[attr-defined]
+    assert said > 5
+    assert bare == []
+
+
+def is_said(node: ast.AST) -> bool:
+    """Is this a ``with needs(…)``?"""
+    calls = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+    return any(isinstance(call, ast.Call) and ast.unparse(call.func).endswith("needs") for call in calls)
+
+
+def imported(node: ast.AST) -> set[str]:
+    """Packages from outside that one statement imports, by their first names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return {(node.module or "").partition(".")[0]}
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        name = node.args[0]
+        return {str(name.value).partition(".")[0]} if isinstance(name, ast.Constant) else set()
+    return set()
