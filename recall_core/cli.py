@@ -23,7 +23,7 @@ from .dataset import Dataset, load
 from .duplicates import COSINE, DISTANCE
 from .encoders import ENCODERS, FITTED
 from .errors import DataError, MissingDependency
-from .evaluation import evaluate, rank_here
+from .evaluation import Evaluation, evaluate, rank_here
 from .export import export
 from .glyphlab import DEFAULT_SEED, VARIANTS, write
 from .indexes import INDEXES, configurations
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
     _add_compare(
-        commands.add_parser("compare", help="print which of several saved runs is better, and on which queries")
+        commands.add_parser("compare", help="print which of several runs or encoders is better, and on which queries")
     )
     _add_failures(commands.add_parser("failures", help="print the queries that miss, the worst first, as CSV"))
     _add_audit(commands.add_parser("audit", help="print what is suspicious about the data"))
@@ -112,15 +112,24 @@ def spec_of(parsed: argparse.Namespace) -> Spec:
     )
 
 
-def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Give a command the options that spell a spec; ``optional``: it can do without data."""
+def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False, several: bool = False) -> None:
+    """Give a command the options that spell a spec.
+
+    Parameters
+    ----------
+    optional : bool
+        It can do without data.
+    several : bool
+        It has an argument of its own for the data, and evaluates several files of vectors.
+    """
     option = command.add_argument
-    option(
-        "data",
-        metavar="DATA",
-        nargs="?" if optional else None,
-        help="a folder, or a built-in data set: digits, photo_patches",
-    )
+    if not several:
+        option(
+            "data",
+            metavar="DATA",
+            nargs="?" if optional else None,
+            help="a folder, or a built-in data set: digits, photo_patches",
+        )
     _add_reading_options(command)
     option(
         "--where",
@@ -138,7 +147,12 @@ def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False
     option("--protocol", metavar="NAME", help=f"of ROxford's ground truth: {', '.join(PROTOCOLS)} (default: medium)")
     option("--corrections", metavar="FILE", help="judged pairs on top of the rule: above 0 is right, 0 wrong")
     option("--junk-same", metavar="COLUMN", help="relevant items with the same value here are left out")
-    option("--embeddings", metavar="FILE", help="vectors (.npy, .npz, .parquet, .feather, .csv), by id or by row")
+    option(
+        "--embeddings",
+        metavar="FILE",
+        nargs="+" if several else None,
+        help="vectors (.npy, .npz, .parquet, .feather, .csv), by id or by row",
+    )
     option("--gallery-embeddings", metavar="FILE", help="the gallery's vectors, where the sides are stored apart")
     option("--ids", metavar="FILE", help="the ids of the vectors' rows, one a line")
     option("--scores", metavar="FILE", help="scores as .npy, .npz or .csv, or a TREC run; nan means not retrieved")
@@ -256,8 +270,13 @@ def _ranker(parsed: argparse.Namespace, spec: Spec) -> Iterator[Callable[..., Ra
 def _add_compare(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option(
-        "runs", metavar="RUN", nargs="+", help="folders written by evaluate --save; the differences are later - earlier"
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        help="folders written by evaluate --save, or one DATA with --embeddings FILE FILE; "
+        "the differences are later - earlier",
     )
+    add_spec_options(command, several=True)
     option("--metric", metavar="NAME", nargs="+", help="scores to compare (default: recall@k at the first k, and map)")
     option("--common", action="store_true", help="compare the queries that all have, and count the others")
     option("--json", action="store_true", help="print one JSON object instead of text")
@@ -267,7 +286,7 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
 
 
 def _compare(parsed: argparse.Namespace) -> None:
-    opened = {name: runs.open_run(Path(given)) for name, given in zip(run_names(parsed.runs), parsed.runs, strict=True)}
+    opened = _evaluated(parsed) if parsed.embeddings is not None else _opened(parsed)
     compared = compare(opened, common=parsed.common)
     metrics = parsed.metric or default_metrics(opened.values())
     if parsed.csv is not None:
@@ -280,9 +299,36 @@ def _compare(parsed: argparse.Namespace) -> None:
         print(report.comparison_text(compared, metrics), end="")
 
 
-def run_names(folders: Sequence[str]) -> list[str]:
+def _opened(parsed: argparse.Namespace) -> dict[str, Evaluation]:
+    """Open saved runs, whose choices were made when they were saved."""
+    chosen = _spec_with(parsed, data="", embeddings=None).to_json()
+    idle = [name for name, value in Spec().to_json().items() if chosen[name] != value]
+    if idle:
+        flag = "--k" if idle[0] == "ks" else "--" + idle[0].replace("_", "-")
+        raise DataError(f"{flag} is a choice for DATA with --embeddings FILE FILE; a saved run has made its own")
+    return {name: runs.open_run(Path(given)) for name, given in zip(run_names(parsed.runs), parsed.runs, strict=True)}
+
+
+def _evaluated(parsed: argparse.Namespace) -> dict[str, Evaluation]:
+    """Evaluate one data set with each file of vectors, all other choices the same."""
+    if len(parsed.runs) > 1 or len(parsed.embeddings) < 2:
+        raise DataError(
+            f"compare takes one DATA with at least two files of --embeddings, not {len(parsed.runs)} with "
+            f"{len(parsed.embeddings)}; or saved runs without --embeddings"
+        )
+    specs = [_spec_with(parsed, data=parsed.runs[0], embeddings=file) for file in parsed.embeddings]
+    dataset = _load(specs[0])
+    names = run_names(parsed.embeddings, named=lambda path: path.stem)
+    return {name: evaluate(dataset, spec) for name, spec in zip(names, specs, strict=True)}
+
+
+def _spec_with(parsed: argparse.Namespace, **given: str | None) -> Spec:
+    return spec_of(argparse.Namespace(**vars(parsed) | given))
+
+
+def run_names(folders: Sequence[str], *, named: Callable[[Path], str] = lambda path: path.name) -> list[str]:
     """Name each run by its folder's name, or by the path as given where two share a name."""
-    short = [Path(folder).resolve().name for folder in folders]
+    short = [named(Path(folder).resolve()) for folder in folders]
     names = [one if short.count(one) == 1 else folder for one, folder in zip(short, folders, strict=True)]
     there = [Path(folder).resolve() for folder in folders]
     if len(set(there)) < len(there):

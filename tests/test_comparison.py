@@ -12,6 +12,7 @@ import pytest
 from recall_core import DataError, Dataset, Evaluation, Spec, cli, evaluate, load, report
 from recall_core.comparison import before_after, compare, default_metrics, paired_tests, query_moves, run_table
 from recall_core.evaluation import query_groups, select_queries
+from recall_core.sources import encode_dataset
 from recall_core.spec import read_filter
 from recall_core.uncertainty import holm, paired_difference
 from tests.conftest import DATA
@@ -218,6 +219,52 @@ def test_compare_prints_the_same_numbers(
     assert "queries" not in whole
 
 
+@pytest.fixture
+def vectors(runs: dict[str, Evaluation], tmp_path: Path) -> list[str]:
+    """Two encoders' vectors of every row of the lab, as files."""
+    data, files = load(LAB), []
+    for name in ("raw", "colour"):
+        np.save(tmp_path / f"{name}.npy", encode_dataset(data, Spec(encoder=name, where=())))
+        files.append(str(tmp_path / f"{name}.npy"))
+    return files
+
+
+@pytest.mark.parametrize(
+    "choices", [[], ["--split", "random", "--seed", "3", "--k", "2", "5", "--no-relevant", "exclude"]]
+)
+def test_encoders_compared_at_once_print_what_their_saved_runs_print(
+    choices: list[str], vectors: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "runs" / Path(file).stem for file in vectors]
+    for file, folder in zip(vectors, folders, strict=True):
+        assert run(capsys, "evaluate", LAB, "--embeddings", file, *choices, "--save", folder)[0] == 0
+    for form in ([], ["--json"], ["--metric", "mrr", "map"], ["--common", "--json"]):
+        later = run(capsys, "compare", *folders, *form)
+        assert later == run(capsys, "compare", LAB, "--embeddings", *vectors, *choices, *form)
+        assert later[0] == 0
+    for name in ("csv", "latex"):
+        run(capsys, "compare", *folders, f"--{name}", tmp_path / "later")
+        run(capsys, "compare", LAB, "--embeddings", *vectors, *choices, f"--{name}", tmp_path / "at_once")
+        assert (tmp_path / "later").read_bytes() == (tmp_path / "at_once").read_bytes()
+
+
+def test_a_choice_that_a_comparison_cannot_follow_is_refused(
+    saved: dict[str, Path], vectors: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in (
+        ([*saved.values(), "--where", "split=test"], "--where is a choice for DATA with --embeddings FILE FILE"),
+        ([*saved.values(), "--k", "2"], "--k is a choice for DATA"),
+        ([*saved.values(), "--no-relevant", "exclude"], "--no-relevant is a choice for DATA"),
+        ([*saved.values(), "--embeddings", *vectors], "one DATA with at least two files of --embeddings, not 3 with 2"),
+        ([LAB, "--embeddings", vectors[0]], "one DATA with at least two files of --embeddings, not 1 with 1"),
+        ([LAB, "--embeddings", vectors[0], vectors[0]], "is named twice"),
+        ([LAB, "--embeddings", *vectors, "--encoder", "raw"], "--embeddings and --encoder exclude each other"),
+    ):
+        code, out, err = run(capsys, "compare", *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+
+
 def test_compare_writes_csv_and_latex(
     saved: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], runs: dict[str, Evaluation]
 ) -> None:
@@ -244,6 +291,7 @@ def test_names_mean_nothing_to_latex(runs: dict[str, Evaluation], name: str) -> 
 
 def test_runs_are_named_by_their_folder_or_by_the_path_where_two_share_a_name(tmp_path: Path) -> None:
     assert cli.run_names(["a/x", "b/y/"]) == ["x", "y"]
+    assert cli.run_names(["a/x.1", "b/x.2"]) == ["x.1", "x.2"]
     assert cli.run_names(["a/x", "b/x"]) == ["a/x", "b/x"]
     with pytest.raises(DataError, match="named twice"):
         cli.run_names(["a/x", "a/x"])
