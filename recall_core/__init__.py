@@ -4,6 +4,7 @@ The modules, in the order in which data flows; imports run the same way:
 
 ``version``      the version of the program, in one place
 ``errors``       ``DataError`` and ``MissingDependency``
+``rights``       what data may prescribe, what a visitor may name, and what the starter of the program alone may
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
 ``corruption``   pictures made worse on purpose, by kind and severity
 ``glyphlab``     the lab's pictures and table, from a seed

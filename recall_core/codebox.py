@@ -28,8 +28,8 @@ from pathlib import Path
 from .coding import Answer, Case, answer_of, f3_cases, mark_f3, misreading, verdict
 from .errors import DataError
 from .exercises import Marked
+from .rights import CODE_BOX, code_runs
 
-SWITCH = "RECALL_CODE_BOX"
 SECONDS = 5.0
 START_SECONDS = 60.0
 MEMORY = 2**30
@@ -61,7 +61,7 @@ class Boxed:
 
 def allowed() -> bool:
     """May code of visitors run here? Only where ``RECALL_CODE_BOX`` is 1."""
-    return os.environ.get(SWITCH) == "1"
+    return code_runs()
 
 
 def run(
@@ -93,7 +93,7 @@ def run(
         The box is off.
     """
     if not allowed():
-        raise DataError(f"the code box is off; set {SWITCH}=1 on your own machine, or run the test file instead")
+        raise DataError(f"the code box is off; set {CODE_BOX}=1 on your own machine, or run the test file instead")
     asked = f3_cases() if cases is None else list(cases)
     with tempfile.TemporaryDirectory(prefix="recall-box-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -18,6 +18,7 @@ from .errors import DataError
 from .images import Pictures
 from .places import Place
 from .readers import read
+from .rights import check_prescribed
 from .samples import SAMPLES
 from .tables import SUFFIXES, find_columns, item_ids, name_of
 from .vectors import Array, numbers
@@ -44,7 +45,7 @@ class Dataset:
     notes : tuple of str
         What was assumed while reading, to be shown: for example that rows were matched by position.
     defaults : mapping of spec field to value
-        What this form of data prescribes where the user leaves the choice open.
+        What this form of data prescribes where the user leaves the choice open: fields of ``rights.PRESCRIBED``.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Dataset:
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_prescribed(self.defaults, self.name)
         n = len(self.table)
         if self.pictures is not None and len(self.pictures) != n:
             raise DataError(f"{self.name}: {n} rows in the table but {len(self.pictures)} pictures; they must agree")

@@ -16,7 +16,8 @@ from numpy.lib.format import open_memmap
 from .dataset import Dataset
 from .errors import DataError
 from .images import Pictures
-from .readers import FILE_DEFAULTS, OWN_FORM, OWN_VERSION
+from .readers import OWN_FORM, OWN_VERSION
+from .rights import PRESCRIBED_FILES
 
 SUFFIX_OF = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"RIFF": ".webp", b"BM": ".bmp"}
 """First bytes of a picture's content → suffix of its file; readers look at the content alone."""
@@ -111,7 +112,7 @@ def _write_defaults(dataset: Dataset, folder: Path) -> dict[str, str]:
     written = {}
     for name, value in dataset.defaults.items():
         written[name] = value
-        if name in FILE_DEFAULTS:
+        if name in PRESCRIBED_FILES:
             (folder / "files").mkdir(exist_ok=True)
             written[name] = f"files/{Path(value).name}"
             shutil.copyfile(value, folder / written[name])

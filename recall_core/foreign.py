@@ -16,7 +16,7 @@ from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow
 from .errors import DataError
 from .images import Pictures
 from .interchange import read_ground_truth, read_json
-from .places import Place, Reading, cell, files_named, is_vectors, picture_file, pictures_below
+from .places import Place, Reading, cell, is_vectors, picture_file, pictures_below
 from .tables import MISSING, find_columns, normal, split_lines
 from .vectors import Array
 
@@ -107,8 +107,14 @@ def ground_truth_form(place: Place) -> Reading:
     roles = ["query"] * len(queries) + ["gallery"] * len(items)
     table = pd.DataFrame({"id": queries + items, "role": roles}, dtype="str")
     there = {normal(path.stem): path for path in pictures_below(place.folder)}
-    names = [there.get(PurePosixPath(name).stem, place.folder / name) for name in table["id"]]
-    pictures = Pictures.from_files(names) if there else None
+    pictures = None
+    if there:
+        names = enumerate(table["id"])
+        found = [
+            there.get(PurePosixPath(name).stem) or picture_file(place.folder, name, row, file.name)
+            for row, name in names
+        ]
+        pictures = Pictures.from_files(found)
     note = "queries are whole pictures: the boxes of the ground truth (bbx) are not cut out"
     defaults = {"relevant_pairs": str(file)}
     return Reading(
@@ -118,8 +124,8 @@ def ground_truth_form(place: Place) -> Reading:
 
 def trec_form(place: Place) -> Reading:
     """``qrels*`` and, if there, ``run*``: the topics ask, the documents answer."""
-    qrels = files_named(place, "qrels")[0]
-    runs = files_named(place, "run")
+    qrels = place.find_word("qrels")[0]
+    runs = place.find_word("run")
     topics: dict[str, None] = {}
     documents: dict[str, None] = {}
     for file in [qrels, *runs[:1]]:
@@ -143,7 +149,7 @@ def trec_form(place: Place) -> Reading:
 def one_shot_form(place: Place) -> Reading:
     """Omniglot's one-shot runs: each ``class_labels.txt`` pairs a test item with its training item."""
     rows = []
-    for file in sorted(place.folder.rglob("class_labels.txt")):
+    for file in map(place.own, sorted(place.folder.rglob("class_labels.txt"))):
         answered: dict[str, None] = {}
         for line, words in split_lines(file):
             if len(words) != 2:
@@ -158,10 +164,9 @@ def one_shot_form(place: Place) -> Reading:
         raise DataError("class_labels.txt is empty; each line holds a test item and its training item")
     table = pd.DataFrame(rows, columns=["path", "label", "role", "run"], dtype="str")
     # One run is often read alone, from its own folder, whose name its paths begin with.
-    root = (
-        place.folder if len(set(table["run"])) > 1 or (place.folder / table["run"][0]).is_dir() else place.folder.parent
-    )
-    files = [picture_file(root, cell, row, "class_labels.txt") for row, cell in enumerate(table["path"])]
+    alone = len(set(table["run"])) == 1 and not (place.folder / table["run"][0]).is_dir()
+    cells = [cell.partition("/")[2] or cell if alone else cell for cell in table["path"]]
+    files = [picture_file(place.folder, cell, row, "class_labels.txt") for row, cell in enumerate(cells)]
     note = "all runs share one gallery here; the published task is one run at a time: --where run=…"
     notes = (note,) if len(set(table["run"])) > 1 else ()
     return Reading(table, find_columns(table, place.columns), Pictures.from_files(files), notes=notes)
@@ -171,7 +176,7 @@ def parquet_files(place: Place) -> list[Path]:
     """Parquet files of a data set: the one that was named, or all below the folder, in order."""
     if place.file is not None:
         return [place.file] if place.file.suffix.lower() in (".parquet", ".feather") else []
-    return [path for path in sorted(place.folder.rglob("*.parquet")) if not is_vectors(path)]
+    return [place.own(path) for path in sorted(place.folder.rglob("*.parquet")) if not is_vectors(path)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from .errors import DataError
 from .images import Pictures
+from .rights import below, is_inside
 from .tables import MISSING, SUFFIXES, normal
 from .vectors import EMBEDDING_FORMS, EMBEDDING_NAMES, Array
 
@@ -62,12 +63,30 @@ class Place:
         if len(tables) > 1 and not named:
             names = ", ".join(path.name for path in tables)
             raise DataError(f"{self.folder.name} holds the tables {names}; name one of them, or call it metadata.csv")
-        return next(iter(named or tables), None)
+        chosen = next(iter(named or tables), None)
+        return None if chosen is None else self.own(chosen)
 
     def find(self, *patterns: str) -> list[Path]:
-        """Files of the folder itself whose names fit, or the file that was named."""
+        """Files of the folder itself whose names fit, or the file that was named.
+
+        Raises
+        ------
+        DataError
+            One is a link that leads out of the folder.
+        """
+        return [self.own(path) for path in self._files() if any(path.match(pattern) for pattern in patterns)]
+
+    def find_word(self, start: str) -> list[Path]:
+        """Files whose name is, or begins with, this word; as ``find``."""
+        return [self.own(path) for path in self._files() if re.match(rf"{start}\b|{start}_", path.name.lower())]
+
+    def own(self, path: Path) -> Path:
+        """Give back a file of the folder, or the one that was named; a link out of the folder is a ``DataError``."""
+        return path if path == self.file else below(self.folder, path)
+
+    def _files(self) -> list[Path]:
         files = sorted(self.folder.iterdir()) if self.file is None else [self.file]
-        return [path for path in files if path.is_file() and any(path.match(pattern) for pattern in patterns)]
+        return [path for path in files if path.is_file()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +126,11 @@ def picture_file(root: Path, cell: str, row: int, name: str) -> Path:
     candidates = [root / plain, root / "data" / plain]
     if PurePosixPath(plain).is_absolute() or re.match(r"[A-Za-z]:/", plain):
         candidates = [root / plain, root / "data" / PurePosixPath(plain).name, root / PurePosixPath(plain).name]
-    inside = [path for path in candidates if _is_inside(path, root)]
+    inside = [path for path in candidates if is_inside(path, root)]
     found = next((there for path in inside if (there := _existing(path)) is not None), None)
-    if found is not None and _is_inside(found, root):
+    if found is not None and is_inside(found, root):
         return found
-    if not inside or not _is_inside(candidates[0], root):
+    if not inside or not is_inside(candidates[0], root):
         raise DataError(f"{name} row {row + 1}: {cell!r} leads out of the data set's folder; use a path inside it")
     return candidates[0]
 
@@ -179,11 +198,6 @@ def _files(folder: str, waiting: list[str]) -> list[Hashable]:
     return found
 
 
-def files_named(place: Place, start: str) -> list[Path]:
-    """Files of the place whose name is, or begins with, this word."""
-    return [path for path in place.find("*") if re.match(rf"{start}\b|{start}_", path.name.lower())]
-
-
 def is_vectors(file: Path) -> bool:
     """Does the name say that the file holds vectors for the table beside it: ``embeddings_clip.npy``?"""
     return (
@@ -199,13 +213,6 @@ def cell(value: object) -> str:
     if value is None or value != value:
         return MISSING
     return normal(str(value).lower() if isinstance(value, bool) else str(value))
-
-
-def _is_inside(path: Path, root: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):
-        return False
 
 
 def _existing(path: Path) -> Path | None:

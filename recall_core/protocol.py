@@ -16,6 +16,7 @@ from .duplicates import Pairs
 from .errors import DataError
 from .interchange import DEFAULT_PROTOCOL, Judgements, read_judgements
 from .relevance import IntArray, Relevance, Sets
+from .rights import PRESCRIBED
 from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
 from .splits import Split
 from .tables import COLUMN_NAMES, MISSING, number, numbers_of
@@ -172,10 +173,16 @@ def corrections(dataset: Dataset, spec: Spec, split: Split) -> tuple[IntArray, I
 
 
 def as_the_data_prescribe(dataset: Dataset, spec: Spec) -> Spec:
-    """Fill what this form of data brings with it, where the user chose neither that nor its rival."""
-    for name, value in dataset.defaults.items():
-        if all(getattr(spec, rival) is None for rival in (name, *RIVALS.get(name, ()))):
-            spec = spec.replace(**{name: value})
+    """Fill what this form of data brings with it, where the user chose neither that nor its rival.
+
+    ``rights.PRESCRIBED`` lists what it may be.
+    """
+    taken = {
+        name: dataset.defaults[name]
+        for name in PRESCRIBED
+        if name in dataset.defaults and all(getattr(spec, rival) is None for rival in (name, *RIVALS.get(name, ())))
+    }
+    spec = spec.replace(**taken)
     if spec.relevant_pairs is not None and spec.relevant_pairs.lower().endswith(".json") and spec.protocol is None:
         spec = spec.replace(protocol=DEFAULT_PROTOCOL)
     return spec
@@ -186,6 +193,7 @@ JUNK_WORDS = frozenset({"1", "yes", "true", "junk"})
 RIVALS = {
     "relevant": ("relevant_pairs",),
     "relevant_pairs": ("relevant",),
+    "protocol": ("relevant", "relevant_pairs"),
     "scores": ("embeddings", "encoder", "query_images", "corrupt"),
 }
 """A default of the data → the choices of the user that keep it out."""

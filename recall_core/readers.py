@@ -29,12 +29,12 @@ from .places import (
     PICTURE_SUFFIXES,
     Place,
     Reading,
-    files_named,
     has_pictures,
     is_vectors,
     picture_file,
     pictures_below,
 )
+from .rights import PRESCRIBED_FILES, below, check_prescribed
 from .tables import MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text
 from .vectors import Array, Embeddings, match_rows, read_array, read_embeddings, read_ids
 
@@ -63,10 +63,6 @@ OWN_FORM = "dataset.json"
 
 
 OWN_VERSION = 1
-
-
-FILE_DEFAULTS = ("relevant_pairs", "scores")
-"""Defaults of the data that name files."""
 
 
 def read(place: Place) -> Reading:
@@ -110,13 +106,14 @@ def _inner(place: Place) -> Place:
 
 def _own_form(place: Place) -> Reading:
     """What ``export`` wrote: ``dataset.json``, ``metadata.csv``, pictures by row, vectors by name."""
-    about = read_json(place.folder / OWN_FORM)
+    about = read_json(place.own(place.folder / OWN_FORM))
     if not isinstance(about, dict) or about.get("format") != OWN_VERSION:
         raise DataError(f"{OWN_FORM} is not of format {OWN_VERSION}; export the data set again with this version")
     for key, kind in OWN_KEYS.items():
         if not isinstance(about.get(key), kind):
             raise DataError(f"{OWN_FORM}: {key} is {about.get(key)!r}; export the data set again")
-    table = parse_table(read_text(place.folder / "metadata.csv"), "metadata.csv", keep_blank=True)
+    check_prescribed(about["defaults"], OWN_FORM)
+    table = parse_table(read_text(place.own(place.folder / "metadata.csv")), "metadata.csv", keep_blank=True)
     if len(about["header"]) != table.shape[1]:
         raise DataError(
             f"metadata.csv has {table.shape[1]} columns, {OWN_FORM} {len(about['header'])}; export it again"
@@ -126,13 +123,14 @@ def _own_form(place: Place) -> Reading:
     columns = {role: name for role, name in find_columns(table, given).items() if role in given}
     pictures: Pictures | None = None
     if about["pictures"] == "images.npy":
-        pictures = Pictures.from_array(read_array(place.folder / "images.npy", mapped=True))
+        pictures = Pictures.from_array(read_array(place.own(place.folder / "images.npy"), mapped=True))
     elif about["pictures"]:
         files = enumerate(map(str, about["pictures"]))
         pictures = Pictures.from_files([picture_file(place.folder, file, row, OWN_FORM) for row, file in files])
-    vectors = {str(name): place.folder / "embeddings" / f"{i}.npy" for i, name in enumerate(about["embeddings"])}
-    defaults = {str(name): str(value) for name, value in about["defaults"].items()}
-    for name in set(defaults) & set(FILE_DEFAULTS):
+    folder = place.folder / "embeddings"
+    vectors = {str(name): place.own(folder / f"{i}.npy") for i, name in enumerate(about["embeddings"])}
+    defaults = dict(about["defaults"])
+    for name in set(defaults) & set(PRESCRIBED_FILES):
         defaults[name] = str(picture_file(place.folder, defaults[name], 0, OWN_FORM))
     return Reading(
         *(table, columns, pictures),
@@ -159,7 +157,7 @@ def _lab_form(place: Place) -> Reading:
     """``images.npy`` beside a table; a column ``index`` names the row in the array, whatever the order."""
     path = _required(place.table)
     table = read_table(path, encoding=place.encoding)
-    images = read_array(place.folder / "images.npy", mapped=True)
+    images = read_array(place.own(place.folder / "images.npy"), mapped=True)
     notes: tuple[str, ...] = ()
     if "index" in table:
         rows = _image_rows(table["index"], len(images), path.name)
@@ -202,7 +200,10 @@ def _pictures_by_id(folder: Path, ids: list[str]) -> tuple[Pictures | None, tupl
     if twice is not None:
         names = " and ".join(file.relative_to(folder).as_posix() for file in found[twice][:2])
         raise DataError(f"row {twice + 1}: id {ids[twice]!r} could be {names}; add a column path that says which")
-    sources = [some[0] if some else folder / name.replace("/", "_") for some, name in zip(found, ids, strict=True)]
+    sources = [
+        some[0] if some else below(folder, folder / name.replace("/", "_"))
+        for some, name in zip(found, ids, strict=True)
+    ]
     note = f"the table has no column path: {sum(map(bool, found))} of {len(ids)} pictures were found by their ids"
     return Pictures.from_files(sources), (note,)
 
@@ -269,12 +270,12 @@ def _with_embeddings(place: Place, reading: Reading) -> Reading:
     for file in sorted(place.folder.iterdir()):
         if not is_vectors(file):
             continue
-        given = read_embeddings(file)
+        given = read_embeddings(place.own(file))
         listed = next(
             (p for p in (file.with_name(f"{file.stem}_ids.txt"), file.with_name("ids.txt")) if p.is_file()), None
         )
         if given.ids is None and listed is not None:
-            ids = read_ids(listed)
+            ids = read_ids(place.own(listed))
             if len(ids) != len(given.values):
                 raise DataError(
                     f"{listed.name} has {len(ids)} ids, {file.name} {len(given.values)} rows; they must agree"
@@ -324,7 +325,7 @@ READERS: dict[str, Form] = {
     "samples.json of a FiftyOne data set": (lambda place: bool(place.find("samples.json")), fiftyone_form),
     "labels.json of FiftyOne, with its folder data": (lambda place: bool(place.find("labels.json")), labels_form),
     "ROxford's ground truth (gnd….json)": (lambda place: bool(place.find("gnd*.json")), ground_truth_form),
-    "TREC qrels, and a run": (lambda place: bool(files_named(place, "qrels")), trec_form),
+    "TREC qrels, and a run": (lambda place: bool(place.find_word("qrels")), trec_form),
     "a table (.csv, .tsv) with a column of picture files, or with embeddings beside it": (
         lambda place: place.table is not None,
         _table_form,

@@ -29,6 +29,7 @@ from .evaluation import Evaluation, assemble
 from .images import Pictures, thumbnail
 from .ranking import Ranking
 from .relevance import Relevance, Sets
+from .rights import below
 from .spec import Spec
 from .splits import Split
 from .tables import parse_table, read_text
@@ -100,11 +101,12 @@ def open_run(folder: Path) -> Evaluation:
 
 
 def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
-    table = parse_table(read_text(folder / "items.csv"), "items.csv", keep_blank=True)
+    table = parse_table(read_text(below(folder, folder / "items.csv")), "items.csv", keep_blank=True)
     spec = Spec.from_json(saved["spec"])
     pictures = None
     if (folder / "thumbnails").is_dir():
-        names = {int(file.stem): file for file in sorted((folder / "thumbnails").iterdir()) if file.stem.isdigit()}
+        small = sorted(below(folder, folder / "thumbnails").iterdir())
+        names = {int(file.stem): below(folder, file) for file in small if file.stem.isdigit()}
         pictures = Pictures.from_files(
             [names.get(row, folder / "thumbnails" / f"{row}.png") for row in range(len(table))]
         )
@@ -164,8 +166,10 @@ def _write_thumbnails(evaluation: Evaluation, pictures: Pictures, folder: Path) 
 
 def _read_report(folder: Path) -> dict[str, Any]:
     try:
-        saved = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        saved = json.loads(below(folder, folder / "report.json").read_text(encoding="utf-8"))
         written_as = saved["format"]
+    except DataError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder} is not a saved run: it has no report.json that can be read") from error
     if written_as != report.FORMAT:
@@ -178,9 +182,11 @@ def _read_report(folder: Path) -> dict[str, Any]:
 
 def _read_arrays(folder: Path, n_direction: int) -> list[dict[str, NDArray[Any]]]:
     try:
-        content = io.BytesIO((folder / "ranking.npz").read_bytes())
+        content = io.BytesIO(below(folder, folder / "ranking.npz").read_bytes())
         with np.load(content, allow_pickle=False) as stored:
             every = {name: stored[name] for name in stored.files}
+    except DataError:
+        raise
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(f"{folder}: ranking.npz cannot be read ({error}); save the run again") from error
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_direction)]

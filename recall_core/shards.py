@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from .arrow import arrow_vectors, import_pyarrow
 from .errors import DataError
 from .interchange import read_json
+from .rights import below
 from .vectors import Array, Embeddings, read_array, read_ids
 
 FORMAT = 1
@@ -120,11 +121,12 @@ def read_shards(folder: Path) -> Embeddings:
     for file, _ in shards:
         if Path(file).name != file or Path(file).suffix.lower() not in (".npy", ".parquet"):
             raise DataError(f"{folder.name}/{MANIFEST}: {file!r} is not a .npy or .parquet file in this folder")
+        below(folder, folder / file)
         if not (folder / file).is_file():
             raise DataError(f"{folder.name}/{file} is missing, though {MANIFEST} names it")
     starts = np.cumsum([0, *(n for _, n in shards)]).astype(np.intp)
     stored = Shards(tuple(str(folder.resolve() / file) for file, _ in shards), starts, n_dim, dtype)
-    names = None if ids is None else read_ids(folder / Path(str(ids)).name)
+    names = None if ids is None else read_ids(below(folder, folder / Path(str(ids)).name))
     values: Any = stored
     return Embeddings(values, names)
 

@@ -1,5 +1,6 @@
 """Compare, and the tabs of Overview, without a browser: runs, refusals, slices, files, and what is kept."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from pages.shared import charts, comparing, listing, slicing, taking_home
 from pages.shared.keys import key
-from recall_core import cli, comparison, curves, evaluate, load, slices
+from recall_core import cli, comparison, curves, encoders, evaluate, load, slices, sources
 from recall_core.evaluation import Evaluation
 from tests.test_app import cards, run, said
 
@@ -57,6 +58,35 @@ def test_other_queries_are_refused_with_the_reason_or_cut_to_the_common_ones(sta
 def test_a_saved_run_of_another_set_is_refused_with_the_reason(state: Path) -> None:
     evaluate(load("data/glyphlab")).save(state / "runs" / "lab")
     assert run("compare", data="photo_patches", runs="raw,saved:lab").error
+
+
+def test_a_saved_run_opens_no_file_that_its_spec_names(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = state / "runs" / "theirs"
+    evaluate(load("photo_patches")).save(folder)
+    saved = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    for name in ("spec", "given"):
+        saved[name] |= {"query_images": str(tmp_path / "secret.npy"), "encoder": "secret:encoder"}
+    (folder / "report.json").write_text(json.dumps(saved), encoding="utf-8")
+    opened: list[object] = []
+    monkeypatch.setattr(sources, "query_pictures", lambda _data, spec: opened.append(spec.query_images))
+    monkeypatch.setattr(encoders, "import_encoder", opened.append)
+    app = run("compare", data="photo_patches", runs="saved:theirs,raw")
+    assert not app.error
+    assert "Query " in said(app)
+    assert opened == []
+
+
+def test_a_run_behind_a_link_out_of_the_data_root_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECALL_DATA_ROOT", str(tmp_path / "root"))
+    (tmp_path / "root").mkdir()
+    evaluate(load("photo_patches")).save(tmp_path / "theirs")
+    evaluate(load("photo_patches")).save(tmp_path / "root" / "ours")
+    (tmp_path / "root" / "link").symlink_to(tmp_path / "theirs")
+    assert [folder.name for folder in comparing._saved()] == ["ours"]
 
 
 def test_runs_that_differ_in_the_last_number_are_epochs() -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import done, leaks, lesson_page, lesson_texts, seeds, tasks, teacher, words
 from pages.shared.seeds import Seeds
-from recall_core import codebox, exercises, progress
+from recall_core import codebox, exercises, progress, rights
 from recall_core.cli import main
 from tests.conftest import ROOT
 from tests.test_app import run, said
@@ -356,7 +356,7 @@ def test_the_opening_question_is_answered_by_two_rankings() -> None:
 
 
 def test_f3_offers_the_checks_as_a_file_where_no_code_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(codebox.SWITCH, raising=False)
+    monkeypatch.delenv(rights.CODE_BOX, raising=False)
     app = task("F3", "hu")
     assert not app.text_area
     assert "RECALL_CODE_BOX=1" in app.info[0].value
@@ -378,7 +378,7 @@ def recall_at_k(rank_matrix, rel_matrix, k):
 
 
 def test_f3_runs_code_where_it_may_and_shows_the_input_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(codebox.SWITCH, "1")
+    monkeypatch.setenv(rights.CODE_BOX, "1")
     app = task("F3")
     app.text_area(key="F3.code").set_value(SOLVED.replace("[:, :k]", "[:, :1]")).run()
     app.button(key="run").click().run()

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from recall_core import codebox
+from recall_core import codebox, rights
 from recall_core.codebox import ENGLISH, allowed, checks_file, run
 from recall_core.coding import f3_cases
 from recall_core.errors import DataError
@@ -32,7 +32,7 @@ HANGS = RIGHT.replace("    return", "    while k == 3:\n        pass\n    return
 
 @pytest.fixture(autouse=True)
 def switched_on(monkeypatch):
-    monkeypatch.setenv(codebox.SWITCH, "1")
+    monkeypatch.setenv(rights.CODE_BOX, "1")
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="this system has no resource limits or process groups")
@@ -40,7 +40,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="this system has no resour
 
 @pytest.mark.parametrize("value", [None, "", "0", "true", "yes"])
 def test_the_box_is_off_unless_it_is_switched_on(monkeypatch, value):
-    monkeypatch.delenv(codebox.SWITCH) if value is None else monkeypatch.setenv(codebox.SWITCH, value)
+    monkeypatch.delenv(rights.CODE_BOX) if value is None else monkeypatch.setenv(rights.CODE_BOX, value)
     assert not allowed()
     with pytest.raises(DataError, match="RECALL_CODE_BOX=1"):
         run(RIGHT)

@@ -5,7 +5,6 @@ by the cache, which would only sample them.
 """
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -17,7 +16,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from recall_core import curves, failures, images, intruders, sources
+from recall_core import curves, failures, images, intruders, rights, sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation, evaluate, select_queries
@@ -41,7 +40,7 @@ STAMP_SECONDS = 2.0
 
 def data_root() -> Path:
     """Where do the visitor's data sets lie? ``RECALL_DATA_ROOT``, else ``data`` beside the app."""
-    return Path(os.environ.get("RECALL_DATA_ROOT") or ROOT / "data").expanduser().resolve()
+    return rights.data_root(ROOT / "data")
 
 
 def data_sets() -> dict[str, str]:
@@ -57,7 +56,7 @@ def data_sets() -> dict[str, str]:
 
 
 def _is_offered(folder: Path, root: Path) -> bool:
-    return folder.is_dir() and not folder.name.startswith(".") and folder.resolve().is_relative_to(root)
+    return folder.is_dir() and not folder.name.startswith(".") and rights.is_inside(folder, root)
 
 
 def own_data_sets() -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_core import report, sources, splits
+from recall_core import report, rights, sources, splits
 from recall_core.corruption import KINDS
 from recall_core.dataset import Dataset
 from recall_core.encoders import ENCODERS, FITTED
@@ -85,6 +85,11 @@ def make_spec(
         What the engine loads.
     chosen : mapping
         A value of ``offered`` for each field.
+
+    Raises
+    ------
+    DataError
+        It would run code, or read a file outside the data set's folder.
     """
     changed = {field: value for field, value in chosen.items() if value != offered[field][0]}
     spec = Spec(
@@ -105,6 +110,7 @@ def make_spec(
         spec = spec.replace(embeddings=changed.get("embeddings"))
     elif "embeddings" in changed or "encoder" in changed:
         spec = spec.replace(encoder=chosen["encoder"])
+    rights.check_visitor(spec.to_json(), Path(data), offered["embeddings"])
     return spec.replace(seed=seed) if spec.draws else spec
 
 
@@ -248,7 +254,8 @@ def _parts(dataset: Dataset) -> list[str]:
 
 def _query_files(folder: Path) -> list[str]:
     """Arrays in the data set's folder that can stand for the query side's pictures."""
-    return sorted(file.name for file in folder.glob("*.npy") if file.name != "images.npy") if folder.is_dir() else []
+    arrays = [file for file in folder.glob("*.npy") if file.name != "images.npy"] if folder.is_dir() else []
+    return sorted(file.name for file in arrays if rights.is_inside(file, folder))
 
 
 def _spell(where: Filter | None) -> str:

@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from recall_core import comparison, report
+from recall_core import comparison, report, rights
 from recall_core.comparison import Comparison
-from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 
@@ -267,17 +266,16 @@ def _galleries(compared: Comparison, chosen: Chosen, found: pd.DataFrame) -> Non
     for place, (run, direction_name, query) in zip(st.columns(2, gap="large"), sides, strict=True):
         evaluation = compared.evaluations[run]
         direction = evaluation.direction(str(at[direction_name]))
-        shown = [_query_tile(evaluation, int(direction.split.query[at[query]]), name)]
+        saved = compared.names[run].startswith(SAVED)
+        shown = [_query_tile(evaluation, int(direction.split.query[at[query]]), name, saved)]
         shown += tiles.ranked(evaluation, direction, int(at[query]), 1, N_TILES - 1)
         with place:
             gallery.show(shown, key=f"side_{run == chosen.second}", columns=6, heading=compared.names[run])
 
 
-def _query_tile(evaluation: Evaluation, row: int, name: str) -> Tile:
-    try:
-        source = cached.query_thumbnail(evaluation, row, 128)
-    except DataError:
-        source = cached.thumbnail(evaluation.dataset, row)  # a saved run holds the pictures as they are in the data
+def _query_tile(evaluation: Evaluation, row: int, name: str, saved: bool) -> Tile:
+    # A saved run holds the pictures as they are in the data; the files that its spec names are not opened for it.
+    source = cached.thumbnail(evaluation.dataset, row) if saved else cached.query_thumbnail(evaluation, row, 128)
     return Tile(source, _("Query {id}").format(id=name), tiles.short(name), _("asks"))
 
 
@@ -307,13 +305,14 @@ def _p(value: float) -> str:
 def _saved() -> list[Path]:
     """Folders of saved runs: those kept by this app, and those beside the data."""
     places = (taking_home.runs_folder(), cached.data_root(), cached.data_root() / "runs")
-    found = [folder for place in places if place.is_dir() for folder in sorted(place.iterdir())]
-    return [folder for folder in found if _is_run(folder)]
+    found = [(place, folder) for place in places if place.is_dir() for folder in sorted(place.iterdir())]
+    return [folder for place, folder in found if _is_run(folder, place)]
 
 
-def _is_run(folder: Path) -> bool:
+def _is_run(folder: Path, place: Path) -> bool:
     return (
         folder.is_dir()
+        and rights.is_inside(folder, place)
         and not folder.name.startswith(".")
         and (folder / "report.json").is_file()
         and (folder / "ranking.npz").is_file()
