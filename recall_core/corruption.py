@@ -71,7 +71,9 @@ def corrupt(pictures: Pictures, kind: str, severity: float, *, seed: int = 0) ->
         Unknown kind, or a severity outside [0, 1].
     """
     _check(kind, severity)
-    return CorruptedPictures(pictures.source, pictures.positions, kind, severity, seed) if severity else pictures
+    if not severity:
+        return pictures
+    return CorruptedPictures(pictures.source, pictures.positions, kind, severity, seed, deep=pictures.deep)
 
 
 def patch(picture: Picture, severity: float, rng: np.random.Generator) -> Picture:

@@ -10,14 +10,14 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageFile, UnidentifiedImageError
 
 from .errors import DataError
 
@@ -40,10 +40,18 @@ FORMATS = (
     *("SGI", "TGA", "TIFF", "WEBP"),
 )
 
+FULL_SCALES = (255, 1023, 4095, 65535)
+"""What white may be in grey of more than 8 bits: a file does not say how many of its 16 or 32 bits are in use."""
+
+N_RANGE = 64
+"""So many files of a set, spread over it, say which full scale its deep grey has."""
+
 HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 
 
-def decode(source: Source, *, name: str | None = None, enough: int | None = None) -> Picture:
+def decode(
+    source: Source, *, name: str | None = None, enough: int | None = None, deep: DeepRange | None = None
+) -> Picture:
     """What does the picture in this file look like?
 
     Parameters
@@ -55,14 +63,16 @@ def decode(source: Source, *, name: str | None = None, enough: int | None = None
     enough : int, optional
         A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as it keeps this many pixels a
         side: much faster, for looking only. Other formats are decoded in full.
+    deep : DeepRange, optional
+        The range of the set that the image belongs to; by default it has one of its own.
 
     Returns
     -------
     (H, W) or (H, W, 3) float32 in [0, 1]
         Turned as its EXIF orientation says. Transparent parts show white. An animation shows its first frame.
-        Grey of 16 bits is divided by 65,535; 32-bit and floating-point grey by the first of 1 (floats only), 255
-        (floats only) and 65,535 that holds its values, else it is stretched from its own least to its largest value:
-        scaled, never clipped. CMYK (JPEG: by Adobe's inverted convention) and LAB become RGB; embedded colour
+        Grey of more than 8 bits is divided by the first of ``FULL_SCALES`` (of floats: 1, and these) that holds its
+        values and those of its set, else it is stretched from its own least to its largest value (0 if these are
+        equal): scaled, never clipped. CMYK (JPEG: by Adobe's inverted convention) and LAB become RGB; embedded colour
         profiles are not applied.
 
     Raises
@@ -74,8 +84,8 @@ def decode(source: Source, *, name: str | None = None, enough: int | None = None
     with _opened(source, name) as image:
         if enough is not None:
             image.draft(None, (enough, enough))
-        image.load()
-        picture = _oriented(_as_array(image), _orientation(image))
+        _load(image)
+        picture = _oriented(_as_array(image, deep), _orientation(image))
     return np.ascontiguousarray(picture)
 
 
@@ -93,6 +103,40 @@ def header_shape(source: Source, *, name: str | None = None) -> Shape:
 
 
 @dataclass(frozen=True, eq=False)
+class DeepRange:
+    """What white is in the deep grey of one set of images: thresholds, thumbnails and encoders all see this range.
+
+    Each image by itself would be scaled by another number, and a dark one would become as bright as the others.
+
+    Parameters
+    ----------
+    source : array or tuple of Path or bytes
+        As of ``Pictures``.
+    """
+
+    source: NDArray[Any] | tuple[Source, ...]
+
+    @cached_property
+    def of_integers(self) -> float:
+        """The largest value that the full scale of integers must hold: of an array, or of ``N_RANGE`` files."""
+        if isinstance(self.source, np.ndarray):
+            return float(max((some.max() for some in _chunks(self.source)), default=0))
+        return self._largest("iu")
+
+    @cached_property
+    def of_floats(self) -> float:
+        """The same for floating-point numbers in files."""
+        return self._largest("f")
+
+    def _largest(self, kinds: str) -> float:
+        """Of the files of these number types whose values some full scale holds; 0 without any."""
+        n = len(self.source)
+        spread = np.unique(np.linspace(0, n - 1, min(n, N_RANGE), dtype=np.intp))
+        ranges = [_deep_range(self.source[at], kinds) for at in spread]
+        return max((high for low, high in ranges if 0 <= low and high <= FULL_SCALES[-1]), default=0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Pictures:
     """Many pictures, decoded only when they are asked for.
 
@@ -104,12 +148,17 @@ class Pictures:
         (n, H, W) or (n, H, W, 3) array of uint8, uint16, bool or floats in [0, 1] (never copied as a whole), or files.
     positions : (n_picture,) intp
         Which entries of ``source`` these pictures are, in this order.
+    deep : DeepRange, optional
+        Of the whole source, which all selections share.
     """
 
     source: NDArray[Any] | tuple[Source, ...]
     positions: NDArray[np.intp]
+    deep: DeepRange | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.deep is None:
+            object.__setattr__(self, "deep", DeepRange(self.source))
         positions = np.ascontiguousarray(self.positions, dtype=np.intp).view()
         positions.flags.writeable = False
         object.__setattr__(self, "positions", positions)
@@ -123,7 +172,8 @@ class Pictures:
         Parameters
         ----------
         array : (n, H, W), (n, 1, H, W), (n, 3, H, W), (n, H, W, 1) or (n, H, W, 3)
-            uint8 and uint16 are divided by 255 and 65,535, bool is 0 and 1, floats must lie in [0, 1].
+            uint8 is divided by 255, uint16 by the first of ``FULL_SCALES`` that holds the whole array, bool is 0 and
+            1, floats must lie in [0, 1].
 
         Raises
         ------
@@ -151,8 +201,10 @@ class Pictures:
     def __getitem__(self, i: int) -> Picture:
         at = int(self.positions[i])
         if isinstance(self.source, np.ndarray):
-            return _unit_floats(self.source[at])
-        return decode(self.source[at], name=self._name(at))
+            values = self.source[at]
+            deep = values.dtype.kind == "u" and values.dtype.itemsize > 1
+            return _scale_deep(values, None, self.deep) if deep else _unit_floats(values)
+        return decode(self.source[at], name=self._name(at), deep=self.deep)
 
     def __iter__(self) -> Iterator[Picture]:
         for i in range(len(self)):
@@ -161,7 +213,7 @@ class Pictures:
     def select(self, positions: ArrayLike) -> Pictures:
         """Keep these pictures (positions or a mask), in the order given; nothing is copied or opened."""
         at = np.asarray(positions)
-        return Pictures(self.source, self.positions[at if at.size else at.astype(np.intp)])
+        return Pictures(self.source, self.positions[at if at.size else at.astype(np.intp)], deep=self.deep)
 
     def batches(self, size: int) -> Iterator[list[Picture]]:
         """Go through the pictures in lists of ``size``.
@@ -205,7 +257,7 @@ class Pictures:
         at = int(self.positions[i])
         if isinstance(self.source, np.ndarray):
             return self[i]
-        return decode(self.source[at], name=self._name(at), enough=2 * max(size, SMALL))
+        return decode(self.source[at], name=self._name(at), enough=2 * max(size, SMALL), deep=self.deep)
 
     def _name(self, at: int) -> str | None:
         """Call a file by its path, which is the default, and bytes by their place in the source."""
@@ -371,10 +423,10 @@ def _is_grey(image: Image.Image) -> bool:
     return image.mode in ("1", "L", "LA", "La", "F") or image.mode.startswith("I")
 
 
-def _as_array(image: Image.Image) -> Picture:
+def _as_array(image: Image.Image, deep: DeepRange | None) -> Picture:
     """Bring a loaded image of any mode to the one convention."""
-    if image.mode.startswith(("I", "F")):
-        return _scale_deep(np.asarray(image))
+    if _is_deep(image):
+        return _scale_deep(np.asarray(image), image.info.get("transparency"), deep)
     grey = _is_grey(image)
     if not image.has_transparency_data:
         return _unit_floats(np.asarray(image.convert("L" if grey else "RGB")))
@@ -383,16 +435,66 @@ def _as_array(image: Image.Image) -> Picture:
     return _unit_floats(np.asarray(on_white.convert("L" if grey else "RGB")))
 
 
-def _scale_deep(values: NDArray[Any]) -> Picture:
+def _is_deep(image: Image.Image) -> bool:
+    return image.mode.startswith(("I", "F"))
+
+
+def _load(image: Image.Image) -> None:
+    """Decode, with the transparent colour in the numbers that the pixels then have."""
+    stored = image.tile[0].args if isinstance(image, ImageFile.ImageFile) and image.tile else None
+    image.load()
+    colour, widened = image.info.get("transparency"), WIDENED.get(stored) if isinstance(stored, str) else None
+    if colour is not None and widened is not None:
+        samples = [widened(sample) for sample in np.atleast_1d(colour).tolist()]
+        image.info["transparency"] = tuple(samples) if image.mode == "RGB" else samples[0]
+
+
+WIDENED: dict[str, Callable[[int], int]] = {
+    "L;2": lambda sample: sample * 85,
+    "L;4": lambda sample: sample * 17,
+    "RGB;16B": lambda sample: sample >> 8,
+}
+"""How Pillow stores a PNG → what it makes of a sample, though not of the transparent colour, in 8 bits."""
+
+
+def _scale_deep(values: NDArray[Any], transparent: int | None, deep: DeepRange | None) -> Picture:
     """Scale grey of more than 8 bits into [0, 1] by the first full scale that holds it, else by its own range."""
-    wide = values.astype(np.float64)
-    low, high = float(wide.min()), float(wide.max())
+    visible = _visible(values, transparent)
+    low, high = _limits(visible)
     if not np.isfinite(low + high):
         raise ValueError("it has pixels that are nan or infinite")
-    full_scales = (1, 255, 65535) if values.dtype.kind == "f" else (65535,)
-    full = next((scale for scale in full_scales if 0 <= low and high <= scale), None)
-    scaled = (wide - low) / (high - low) if full is None else wide / full
+    floats = values.dtype.kind == "f"
+    largest = 0 if deep is None else deep.of_floats if floats else deep.of_integers
+    full_scales = (1, *FULL_SCALES) if floats else FULL_SCALES
+    full = next((scale for scale in full_scales if 0 <= low and max(high, largest) <= scale), None)
+    wide = values.astype(np.float64)
+    scaled = (wide - low) / ((high - low) or 1) if full is None else wide / full
+    if transparent is not None:
+        scaled[values == transparent] = 1
     return scaled.astype(np.float32)
+
+
+def _deep_range(source: Source, kinds: str) -> tuple[float, float]:
+    """Least and largest value of deep grey; nan where the file is no such grey, or cannot be read."""
+    try:
+        with _opened(source, None) as image:
+            if not _is_deep(image):
+                return np.nan, np.nan
+            image.load()
+            values = np.asarray(image)
+            visible = _visible(values, image.info.get("transparency"))
+            return _limits(visible) if values.dtype.kind in kinds else (np.nan, np.nan)
+    except DataError:
+        return np.nan, np.nan
+
+
+def _visible(values: NDArray[Any], transparent: int | None) -> NDArray[Any]:
+    return values if transparent is None else values[values != transparent]
+
+
+def _limits(values: NDArray[Any]) -> tuple[float, float]:
+    """Least and largest; 0 where there is nothing."""
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
 def _orientation(image: Image.Image) -> int:
@@ -422,10 +524,10 @@ TURNS: dict[int, Callable[[Picture], Picture]] = {
 
 
 def _unit_floats(values: NDArray[Any]) -> Picture:
-    """Integers divided by their type's largest value; bool and floats as they are."""
+    """8 bits divided by 255; bool and floats as they are."""
     floats: Picture = values.astype(np.float32)
     if values.dtype.kind == "u":
-        floats /= np.float32(np.iinfo(values.dtype).max)
+        floats /= np.float32(255)
     return floats
 
 
@@ -449,11 +551,16 @@ def _channels_last(array: NDArray[Any]) -> NDArray[Any]:
     return channels_last[..., 0] if channels_last.shape[3] == 1 else channels_last
 
 
-def _check_unit_range(pictures: NDArray[Any]) -> None:
-    """Refuse floats outside [0, 1], a few pictures at a time so that a mapped file is not held as a whole."""
-    low, high = np.inf, -np.inf
+def _chunks(pictures: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """A few at a time, so that a mapped file is not held as a whole."""
     for start in range(0, len(pictures), 1024):
-        some = pictures[start : start + 1024]
+        yield pictures[start : start + 1024]
+
+
+def _check_unit_range(pictures: NDArray[Any]) -> None:
+    """Refuse floats outside [0, 1]."""
+    low, high = np.inf, -np.inf
+    for some in _chunks(pictures):
         low, high = np.minimum(low, some.min()), np.maximum(high, some.max())
     if len(pictures) and not (low >= 0 and high <= 1):
         seen = "nan" if np.isnan(low + high) else f"{low:g} to {high:g}"
