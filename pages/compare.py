@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import banner, comparing, copying, numbers, shell
+from pages.shared import banner, comparing, copying, shell
 from pages.shared.words import _, plain
 from recall_core import comparison
 from recall_core.errors import DataError
@@ -25,22 +25,14 @@ except DataError as problem:
     st.stop()
 
 banner.findings(evaluations[names[0]].dataset, compared.findings)
-shared = [name for name in compared.evaluations[0].scores if all(name in one.scores for one in compared.evaluations)]
-metrics = comparison.default_metrics(compared.evaluations)
+k = comparing.common_k(compared, here.k)
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    metric = st.selectbox(
-        _("Score"),
-        list(dict.fromkeys([*metrics, *shared])),
-        key="metric",
-        format_func=numbers.metric_label,
-        width=200,
-        persist_state="session",
-    )
+    metric = comparing.ask_metric(compared, k)
     pair = [names[0], names[1]]
     if len(names) > 2:
         pair[0] = st.selectbox(_("First"), names, 0, key="first_run", width=240)
         pair[1] = st.selectbox(_("Second"), [name for name in names if name != pair[0]], key="second_run", width=240)
-both = list(dict.fromkeys([metric, *metrics]))
+both = list(dict.fromkeys([metric, *comparing.usual(k)]))
 comparing.runs_table(compared, both)
 comparing.trend(compared, metric)
 st.subheader(_("Could it be chance?"), anchor=False)
@@ -49,4 +41,4 @@ comparing.exports(compared, both)
 st.subheader(_("From {first} to {second}").format(first=plain(pair[0]), second=plain(pair[1])), anchor=False)
 comparing.moves(compared, comparing.Chosen(tuple(names), metric, names.index(pair[0]), names.index(pair[1])))
 link = {**here.query, comparing.RUNS: ",".join(names), **({"common": "true"} if common else {})}
-copying.buttons(link, comparing.commands(here, names, there, common))
+copying.buttons(link, comparing.commands(here, names, there, both, common))

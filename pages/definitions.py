@@ -21,7 +21,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         key="ranking_of",
         persist_state="session",
     )
-    k = int(st.number_input("k", 1, 1000, 3, key="cut", bind="query-params", width=110))
     mine = st.text_input(
         _("Why doesn't my number match? I have …"), key="mine", bind="query-params", placeholder="0.583", max_chars=40
     )
@@ -51,11 +50,8 @@ else:
         key += f" {direction.name} {query}"
 
 if rankings:
-    found = conventions.rows(key, rankings, k)
-    lit = {}
-    if mine.strip():
-        others = {at: conventions.rows(key, rankings, at) for at in range(1, conventions.N_OTHER_K + 1)}
-        lit = conventions.explain(mine, found, others, k)
-    conventions.show(found, k, lit)
+    found = conventions.rows(key, rankings, here.k)
+    lit = conventions.explain(key, rankings, mine, found, here.k) if mine.strip() else {}
+    conventions.show(found, here.k, lit)
 if command:
     copying.buttons(here.query, command)

@@ -17,6 +17,10 @@ from .ties import TieGroups
 
 MAX_ORDERS = 20_000
 
+MOST_K, LEAST_K, WORK = 1000, 20, 4_000_000
+"""A number is looked for at every k up to ``MOST_K``; where there are so many right items that this would take more
+than some seconds, up to fewer, but at least ``LEAST_K``."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -82,7 +86,7 @@ def rows(rankings: Sequence[Ranking], k: int) -> tuple[Row, ...]:
     """
     k = checked_k(k)
     every = _every_order(rankings)
-    return tuple(_row(key, rankings, k, every) for key in CONVENTIONS)
+    return tuple(_row(key, rankings, k, _numbers(key, rankings, k, every)) for key in CONVENTIONS)
 
 
 @dataclass(frozen=True)
@@ -99,21 +103,67 @@ def matching(rows: Iterable[Row], value: float, digits: int) -> list[Match]:
     Either way of rounding a half is accepted. A row's value comes before its extremes under ties, and each row at most
     once; undefined numbers match nothing. Rows of several k may be given together.
     """
-    within = 0.5 * 10.0**-digits + 1e-12
-    found = []
-    for row in rows:
-        for which in ("value", "expected", "worst", "best"):
-            number = getattr(row, which)
-            if number is not None and abs(number - value) <= within:
-                found.append(Match(row, which))
-                break
+    return [Match(row, which) for row in rows if (which := _which(row, value, digits))]
+
+
+def matching_at(rankings: Sequence[Ranking], ks: Iterable[int], value: float, digits: int) -> dict[int, list[Match]]:
+    """At which of these k does a row that cuts give this number? k → matches, where there are any.
+
+    As ``matching`` on the ``rows`` of each k, but formulas are filled only for what matches.
+    """
+    every, found = _every_order(rankings), {}
+    for k in ks:
+        hits = []
+        for key in (key for key, convention in CONVENTIONS.items() if convention.cuts):
+            numbers = _numbers(key, rankings, checked_k(k), every)
+            which = _which(numbers, value, digits)
+            if which:
+                hits.append(Match(_row(key, rankings, k, numbers), which))
+        if hits:
+            found[k] = hits
     return found
 
 
-def _row(key: str, rankings: Sequence[Ranking], k: int, every: tuple[Ranking, IntArray] | None) -> Row:
+def most_k(rankings: Sequence[Ranking]) -> int:
+    """Up to which k can a number be looked for in some seconds? To the end of the longest list, where that is near."""
+    every = _every_order(rankings)
+    n_rank = sum(len(ranking.rank) for ranking in [*rankings, *(() if every is None else every[:1])])
+    longest = max(int(ranking.n_gallery.max(initial=1)) for ranking in rankings)
+    return max(LEAST_K, min(MOST_K, longest, WORK // (n_rank + 2500)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """A convention's score at one k, and what ties may make of it."""
+
+    score: Score
+    value: float
+    worst: float
+    expected: float | None
+    best: float
+
+
+def _numbers(key: str, rankings: Sequence[Ranking], k: int, every: tuple[Ranking, IntArray] | None) -> _Numbers:
     convention = CONVENTIONS[key]
     score = pool([convention.score(ranking, k) for ranking in rankings])
     worst, expected, best = score.bounds
+    if expected is None:
+        expected = _mean_of_orders(convention.score, k, score, every)
+    return _Numbers(score, score.value, worst, expected, best)
+
+
+def _which(numbers: Row | _Numbers, value: float, digits: int) -> str:
+    """Which of its numbers is this one, rounded? Empty where none is."""
+    within = 0.5 * 10.0**-digits + 1e-12
+    for which in ("value", "expected", "worst", "best"):
+        number = getattr(numbers, which)
+        if number is not None and abs(number - value) <= within:
+            return which
+    return ""
+
+
+def _row(key: str, rankings: Sequence[Ranking], k: int, numbers: _Numbers) -> Row:
+    convention, score = CONVENTIONS[key], numbers.score
     n_counted = int((score.denominator > 0).sum())
     return Row(
         key,
@@ -121,10 +171,10 @@ def _row(key: str, rankings: Sequence[Ranking], k: int, every: tuple[Ranking, In
         k if convention.cuts else None,
         convention.formula,
         _filled(convention, rankings, k, score),
-        score.value,
-        worst,
-        _mean_of_orders(convention.score, k, score, every) if expected is None else expected,
-        best,
+        numbers.value,
+        numbers.worst,
+        numbers.expected,
+        numbers.best,
         n_counted,
         score.n_query - n_counted,
         tuple(

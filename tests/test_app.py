@@ -85,6 +85,12 @@ def test_a_saturated_result_says_what_that_means_and_offers_something_harder() -
     assert not app.info
 
 
+def test_all_found_among_the_first_ten_is_not_all_found_first() -> None:
+    app = run("overview", data="glyphlab", ks="10", query_images="corrupted_test.npy")
+    assert cards(app)["R@10"] == "1.0000"
+    assert not app.info
+
+
 def test_a_split_that_tears_partners_apart_is_told_from_a_weak_encoder() -> None:
     app = run("overview", data="glyphlab", split="random")
     assert "What is missing are partners, not skill" in app.info[0].value

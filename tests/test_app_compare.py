@@ -236,3 +236,38 @@ def test_values_of_the_map_lead_to_their_failures() -> None:
     app = run("overview", data="photo_patches", tab="curves")
     app.button_group(key=key("map_values", "fate")).set_value(["miss"]).run()
     assert "152 of these 152 drawn queries fail" in said(app)
+
+
+def test_compare_shows_the_chosen_k_and_keeps_the_score_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[list[str]] = []
+    real = listing.show
+    monkeypatch.setattr(
+        listing, "show", lambda name, head, rows, **more: heads.append(head) or real(name, head, rows, **more)
+    )
+    app = run("compare", data="photo_patches", runs="raw,gradient", k="5")
+    assert heads[0][1:3] == ["R@5", "mAP"]
+    assert app.code[0].value.endswith("--metric recall@5 map")
+    app.selectbox(key="metric").set_value("map@k").run()
+    app.segmented_control(key="k").set_value("10").run()
+    assert app.selectbox(key="metric").value == "map@k"
+    assert heads[-1][0] == "query"
+    assert [head[1:4] for head in heads if head[0] == "run"][-1] == ["mAP@10", "R@10", "mAP"]
+    assert not [option for option in app.selectbox(key="metric").options if option.endswith("@1")]
+
+
+def test_a_saved_run_without_the_chosen_k_is_shown_at_another_and_that_is_said(state: Path) -> None:
+    evaluate(load("photo_patches"), encoder="gradient", ks=(3, 7)).save(state / "runs" / "other")
+    app = run("compare", data="photo_patches", runs="raw,saved:other", k="5")
+    assert "k = 5; k = 3 is shown instead" in said(app)
+    assert app.code[0].value.endswith("--metric recall@3 map")
+    evaluate(load("photo_patches"), encoder="gradient", ks=(7,)).save(state / "runs" / "none")
+    app = run("compare", data="photo_patches", runs="raw,saved:none")
+    assert "no k in common" in said(app)
+    assert app.code[0].value.endswith("--metric map")
+
+
+def test_a_saved_run_is_named_where_it_lies(state: Path) -> None:
+    evaluate(load("photo_patches"), encoder="gradient").save(state / "runs" / "mine")
+    lines = run("compare", data="photo_patches", runs="raw,saved:mine").code[0].value.splitlines()
+    assert lines[0].endswith("--save runs/raw")
+    assert lines[1] == f"python -m recall_core compare runs/raw {state / 'runs' / 'mine'} --metric recall@1 map"

@@ -1,13 +1,14 @@
 """The page of definitions without a browser: its rows are the engine's, and a figure lights the right ones."""
 
 import json
+import re
 import shlex
 
 import pytest
 
 from pages.shared import conventions, words
 from recall_core import conventions as core
-from recall_core import definitions, typed
+from recall_core import definitions, evaluate, load, typed
 from recall_core.cli import main
 from tests.test_app import run, said
 
@@ -19,7 +20,7 @@ def lit(text: str) -> list[str]:
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
 def test_every_row_stands_on_the_page_with_its_value(language: str) -> None:
-    app = run("definitions", list="10101", lang=language)
+    app = run("definitions", list="10101", k="3", lang=language)
     shown = said(app)
     for row in definitions.rows([typed.read_ranking("10101")], 3):
         assert f"$\\displaystyle {row.filled}$".replace("|", r"\|") in shown
@@ -43,15 +44,47 @@ def test_words_cover_every_row_note_and_problem() -> None:
     ],
 )
 def test_the_rows_that_give_a_figure_light_up(mine: str, rows: list[str]) -> None:
-    app = run("definitions", list="10101", mine=mine)
+    app = run("definitions", list="10101", mine=mine, k="3")
     assert lit(said(app)) == rows
     assert app.success
 
 
 def test_a_figure_at_another_k_is_found_there() -> None:
-    app = run("definitions", list="10101", mine="0.5", cut="3")
+    app = run("definitions", list="10101", mine="0.5", k="3")
     assert not lit(said(app))
-    assert "k = 2: " in app.info[0].value
+    told = app.info[0].value
+    assert told.startswith("No row gives this number at k = 3, but others do: ")
+    assert "Capped recall@k, out of as many as fit: k = 2;" in told
+    assert "Precision@k: k = 2, 4, 6;" in told
+
+
+def test_the_page_follows_the_chosen_k_and_has_none_of_its_own() -> None:
+    app = run("definitions", list="01101", k="5")
+    assert "R@5 by query" in said(app)
+    assert not [one for one in app.number_input if one.label == "k"]
+    app.segmented_control(key="k").set_value("1").run()
+    assert "R@1 by query" in said(app)
+    assert "R@5 by query" not in said(app)
+
+
+def test_r_at_1_is_found_for_a_typed_number_whatever_k_is_chosen() -> None:
+    recall = evaluate(load("photo_patches"), ks=(1,)).scores["recall@1"].value
+    app = run("definitions", data="photo_patches", mine=f"{recall:.4f}", k="1")
+    app.segmented_control(key="ranking_of").set_value("all").run()
+    assert "R@1 by query, nothing right counts as missed" in lit(said(app))
+    app.segmented_control(key="k").set_value("5").run()
+    assert re.search(r"R@k by query, nothing right counts as missed: k = 1(;|$)", app.info[0].value)
+
+
+def test_every_k_to_the_end_of_the_list_is_looked_at_even_where_the_chosen_one_matches() -> None:
+    text = "0" * 40 + "1" + "0" * 59
+    app = run("definitions", list=text, mine=f"{1 / 41:.4f}", k="1", ks="1,41")
+    assert "Precision@k: k = 41" in app.info[0].value
+    assert "Reciprocal rank, cut at k: k = 41–100" in app.info[0].value
+    app.segmented_control(key="k").set_value("41").run()
+    assert "Precision@41" in lit(said(app))
+    assert "At other k too: " in app.info[0].value
+    assert "Reciprocal rank, cut at k: k = 42–100" in app.info[0].value
 
 
 def test_a_figure_that_nothing_gives_and_one_that_is_none_are_told_apart() -> None:
@@ -76,12 +109,12 @@ def test_what_is_no_ranking_is_explained_in_place(text: str, problem: str) -> No
 
 
 def test_ties_show_their_range() -> None:
-    app = run("definitions", list="0(101)0", cut="2")
+    app = run("definitions", list="0(101)0", ks="2", k="2")
     assert "ties: expected" in said(app)
 
 
 def test_the_current_evaluation_gives_the_numbers_of_its_command(capsys: pytest.CaptureFixture) -> None:
-    app = run("definitions", data="glyphlab", encoder="mean", cut="3")
+    app = run("definitions", data="glyphlab", encoder="mean", k="3")
     app.segmented_control(key="ranking_of").set_value("all").run()
     command = shlex.split(app.code[0].value)
     assert main([*command[3:], "--json"]) == 0

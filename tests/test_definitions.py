@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from recall_core import conventions, definitions, metrics
 from recall_core.conventions import CONVENTIONS
-from recall_core.definitions import matching, rows
+from recall_core.definitions import matching, matching_at, most_k, rows
 from recall_core.ranking import Ranking, rank_scores
 from recall_core.relevance import Relevance, Sets
 from recall_core.typed import Unreadable, read_figure, read_ranking
@@ -503,3 +503,19 @@ def test_a_figure_may_be_the_extreme_under_ties():
 def test_every_defined_row_matches_its_own_rounded_value(text, k, digits):
     for row in rows([read_ranking(text)], k):
         assert [match.row for match in matching([row], round(row.value, digits), digits)] == [row]
+
+
+@given(st.lists(lists, min_size=1, max_size=2), st.integers(0, 12), st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_looking_at_many_k_finds_what_the_rows_of_each_k_give(texts, twelfths, digits):
+    ranking, value = read_ranking("/".join(texts)), round(twelfths / 12, digits)
+    found = matching_at([ranking], range(1, 9), value, digits)
+    for k in range(1, 9):
+        expected = matching([row for row in rows([ranking], k) if row.k is not None], value, digits)
+        assert found.get(k, []) == expected
+
+
+def test_every_k_of_a_short_list_is_looked_at_and_fewer_where_there_is_too_much_to_count():
+    assert most_k([read_ranking("01")]) == 20
+    assert most_k([read_ranking("0" * 299 + "1")]) == 300
+    assert most_k([read_ranking("01" * 100 + "(01)" * 14)]) == 20

@@ -188,14 +188,17 @@ def to_command(spec: Spec, root: Path) -> str:
     """Spell the spec as a command; what lies under the folder of the app is named from there."""
 
     def shown(path: str | None) -> str | None:
-        if not path:
-            return path
-        uploaded = own.shown(Path(path))  # the visitor's machine has it under its own name, not in our folder
-        if uploaded is not None:
-            return uploaded
-        return str(Path(path).relative_to(root)) if Path(path).is_relative_to(root) else path
+        return path and shown_path(Path(path), root)
 
     return spec.replace(data=shown(spec.data) or "", query_images=shown(spec.query_images)).to_command()
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """Spell a path for a command that is run in the folder of the app."""
+    uploaded = own.shown(path)  # the visitor's machine has it under its own name, not in our folder
+    if uploaded is not None:
+        return uploaded
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:

@@ -103,15 +103,54 @@ def evaluations(here: shell.Here, names: Sequence[str], there: Mapping[str, Path
     return found
 
 
-def commands(here: shell.Here, names: Sequence[str], there: Mapping[str, Path | None], common: bool) -> str:
-    """Spell the commands that print the same."""
+def common_k(compared: Comparison, k: int) -> int | None:
+    """Give the chosen k where all runs have it, else the first k that all have, and say so; None where none is."""
+    shared = set.intersection(*(set(one.spec.ks) for one in compared.evaluations))
+    if k in shared:
+        return k
+    instead = min(shared, default=None)
+    if instead is None:
+        quiet(_("The runs have no k in common, so no score that cuts the list is compared."))
+    else:
+        quiet(_("Not all runs were saved with k = {k}; k = {instead} is shown instead.").format(k=k, instead=instead))
+    return instead
+
+
+def usual(k: int | None) -> list[str]:
+    """Name the scores that are always shown: R@k, where there is a k, and mAP."""
+    return ["map"] if k is None else [f"recall@{k}", "map"]
+
+
+def ask_metric(compared: Comparison, k: int | None) -> str:
+    """Ask for the score that decides; with another k it stays the same score, at that k."""
+    first, *others = compared.evaluations
+    shared = [name for name in first.scores if all(name in one.scores for one in others)]
+    shared = [name for name in shared if "@" not in name or name.endswith(f"@{k}")]
+    by_kind = {name.replace(f"@{k}", "@k"): name for name in [*usual(k), *shared]}
+    chosen: str = st.selectbox(
+        _("Score"),
+        list(by_kind),
+        key="metric",
+        format_func=lambda kind: numbers.metric_label(by_kind.get(kind, kind)),
+        width=200,
+        persist_state="session",
+    )
+    return by_kind[chosen]
+
+
+def commands(
+    here: shell.Here, names: Sequence[str], there: Mapping[str, Path | None], metrics: Sequence[str], common: bool
+) -> str:
+    """Spell the commands that print the same; a saved run is named where it lies."""
     lines, folders = [], []
     for name in names:
-        folder = "runs/" + re.sub(r"\W+", "-", name.removeprefix(SAVED))
+        saved = there[name]
+        folder = "runs/" + re.sub(r"\W+", "-", name) if saved is None else choices.shown_path(saved, cached.ROOT)
         folders.append(folder)
-        if there[name] is None:
+        if saved is None:
             lines.append(choices.to_command(spec_of(here, name), cached.ROOT) + f" --save {shlex.quote(folder)}")
-    return "\n".join([*lines, f"python -m recall_core compare {shlex.join(folders)}" + (" --common" if common else "")])
+    words = ["python", "-m", "recall_core", "compare", *folders, *(["--common"] if common else [])]
+    return "\n".join([*lines, shlex.join([*words, "--metric", *metrics])])
 
 
 def epochs(names: Sequence[str]) -> list[int]:

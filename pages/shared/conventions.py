@@ -9,14 +9,11 @@ from recall_core.conventions import Name
 from recall_core.definitions import Match, Row
 from recall_core.evaluation import Evaluation
 from recall_core.ranking import Ranking
-from recall_core.typed import Unreadable, read_figure, read_ranking
+from recall_core.typed import Figure, Unreadable, read_figure, read_ranking
 
 from .numbers import score
 from .shell import quiet
 from .words import _, number, plain, plural
-
-N_OTHER_K = 20
-"""Up to this k the page looks for a number that no row gives at the k that was asked for."""
 
 NOTE_SIGNS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -44,29 +41,47 @@ def show(found: Iterable[Row], k: int, lit: Mapping[str, Match]) -> None:
     quiet("\n".join(f"{sign}: {words[note]}" for sign, note in zip(NOTE_SIGNS, notes, strict=False)))
 
 
-def explain(typed: str, found: Sequence[Row], other: Mapping[int, Sequence[Row]], k: int) -> dict[str, Match]:
-    """Say which rows give a figure that somebody has; at other k too, where none does here."""
+def explain(key: str, rankings: Sequence[Ranking], typed: str, found: Sequence[Row], k: int) -> dict[str, Match]:
+    """Say which rows give a figure that somebody has, at the chosen k and at every other; give those to be lit."""
     figure = read_figure(typed)
     if figure is None:
         st.warning(_("That is no number. Write 0.583, 0,583, 58.3 % or 7/12."))
         return {}
     matches = definitions.matching(found, figure.value, figure.digits)
     if matches:
-        listed = "; ".join(_match_words(match, k) for match in matches)
+        listed = "; ".join(_match_words(match, str(k)) for match in matches)
         st.success(plural("{n} row gives this number:", "{n} rows give this number:", len(matches)) + " " + listed)
-        return {match.row.key: match for match in matches}
-    elsewhere = {
-        at: hits for at, rows in other.items() if (hits := definitions.matching(rows, figure.value, figure.digits))
-    }
-    if elsewhere:
-        listed = "; ".join(
-            f"k = {at}: " + ", ".join(_match_words(match, at) for match in hits if match.row.k is not None)
-            for at, hits in elsewhere.items()
-        )
-        st.info(_("No row gives this number at k = {k}, but others do:").format(k=k) + " " + listed)
-    else:
-        st.warning(_("No row gives this number, up to k = {k} either. Is it the same data, the same queries, the same gallery? Is the query itself taken out?").format(k=max(other)))  # fmt: skip  # noqa: E501
-    return {}
+    most = definitions.most_k(rankings)
+    with st.spinner(_("Looking at every k …")):
+        at = _elsewhere(f"{key} {most} {figure}", rankings, most, figure)
+    others = {other: hits for other, hits in at.items() if other != k}
+    if others:
+        told = _("At other k too:") if matches else _("No row gives this number at k = {k}, but others do:").format(k=k)
+        st.info(f"{told} {_listed(others)}")
+    elif not matches:
+        st.warning(_("No row gives this number, up to k = {k} either. Is it the same data, the same queries, the same gallery? Is the query itself taken out?").format(k=most))  # fmt: skip  # noqa: E501
+    return {match.row.key: match for match in matches}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _elsewhere(key: str, _rankings: Sequence[Ranking], _most: int, _figure: Figure) -> dict[int, list[Match]]:
+    return definitions.matching_at(_rankings, range(1, _most + 1), _figure.value, _figure.digits)
+
+
+def _listed(at: Mapping[int, Sequence[Match]]) -> str:
+    """List what gives a number, each with all its k: ``R@k by query (k = 1–3, 7)``."""
+    ks: dict[str, list[int]] = {}
+    for k, matches in sorted(at.items()):
+        for match in matches:
+            ks.setdefault(_match_words(match, "k"), []).append(k)
+    return "; ".join(f"{words}: k = {_ranges(some)}" for words, some in ks.items())
+
+
+def _ranges(ks: Sequence[int]) -> str:
+    """Spell ascending numbers, those that follow each other as a range."""
+    first = [k for k in ks if k - 1 not in ks]
+    last = [k for k in ks if k + 1 not in ks]
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in zip(first, last, strict=True))
 
 
 def typed(text: str) -> Ranking | None:
@@ -88,8 +103,8 @@ def of_evaluation(evaluation: Evaluation) -> list[Ranking]:
     return [direction.ranking for direction in evaluation.directions]
 
 
-def row_words(key: str, k: int) -> str:
-    """Name a row."""
+def row_words(key: str, k: int | str) -> str:
+    """Name a row, at one k or at any."""
     return {
         "recall_miss": _("R@{k} by query, nothing right counts as missed"),
         "recall_exclude": _("R@{k} by query, nothing right is left out"),
@@ -165,7 +180,7 @@ def _name_words(name: Name, notes: list[str]) -> str:
     return f"{name.tool} `{name.name}`{marks}"
 
 
-def _match_words(match: Match, k: int) -> str:
+def _match_words(match: Match, k: str) -> str:
     which = {
         "value": "",
         "expected": _("expected under ties"),

@@ -98,8 +98,7 @@ def _corrected(here: shell.Here, judged: int) -> None:
     before = here.evaluation
     spec = here.spec.replace(corrections=str(patch))
     after = cached.evaluation(here.dataset, spec)
-    metrics = [f"recall@{before.spec.ks[0]}", f"recall@{before.spec.ks[-1]}", "map"]
-    found = comparison.before_after(before, after, list(dict.fromkeys(metrics)))
+    found = comparison.before_after(before, after, [f"recall@{here.k}", "map"])
     st.table(_table(found), hide_index=True)
     shell.quiet(_("Another rule of what is right is another question, so no test is made between the two."))
     st.code(choices.to_command(spec, ROOT), language=None, wrap_lines=True)

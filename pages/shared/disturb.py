@@ -38,7 +38,7 @@ def _nothing_fails(here: Here, evaluation: Evaluation) -> None:
     if not evaluation.counts["n_evaluable"]:
         st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
         return
-    recall = evaluation.scores[f"recall@{here.spec.ks[0]}"]
+    recall = evaluation.scores[f"recall@{here.k}"]
     st.success(
         _("No failure at k = {k}: each of the {n} queries finds a right picture.").format(
             k=here.k, n=number(int(recall.denominator))

@@ -37,8 +37,8 @@ def verdict(evaluation: Evaluation) -> str:
     """
     if not evaluation.counts["n_evaluable"]:
         return "empty"
-    first = evaluation.scores[f"recall_evaluable@{evaluation.spec.ks[0]}"]
-    if first.numerator < first.denominator:
+    table = evaluation.table
+    if ((table["n_relevant"] > 0) & (table["first_rank"] != 1)).any():
         return "open"
     return "partners" if evaluation.counts["n_without_relevant"] else "saturated"
 
