@@ -127,11 +127,15 @@ def ask_metric(compared: Comparison, k: int | None) -> str:
     shared = [name for name in first.scores if all(name in one.scores for one in others)]
     shared = [name for name in shared if "@" not in name or name.endswith(f"@{k}")]
     by_kind = {name.replace(f"@{k}", "@k"): name for name in [*usual(k), *shared]}
+
+    def label(kind: str) -> str:
+        return numbers.metric_label(by_kind.get(kind, kind))
+
     chosen: str = st.selectbox(
         _("Score"),
         list(by_kind),
         key="metric",
-        format_func=lambda kind: numbers.metric_label(by_kind.get(kind, kind)),
+        format_func=label,
         width=200,
         persist_state="session",
     )
