@@ -11,11 +11,14 @@ st.title("Recall Explorer", anchor=False)
 purpose = _("Give one picture, and the computer looks for another one of the same thing.")
 question = _("How often is it right, and what goes wrong where it is not?")
 st.markdown(f"{purpose} {question}")
+is_missing = shell.say_missing(here)
 
 for column, door in zip(st.columns(3, gap="medium"), doors.doors(), strict=True):
     with column.container(border=True, height="stretch"):
         doors.show(door)
 
+if is_missing:
+    st.stop()
 st.space("small")
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     how_many = plural("{n} picture", "{n} pictures", len(here.dataset))

@@ -1,6 +1,7 @@
 """The pages, run without a browser: what each shows on good, empty, saturated and broken data."""
 
 import logging
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,7 +145,6 @@ def test_a_query_beyond_the_new_set_is_moved_inside() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_malformed_choices_fall_back_to_the_defaults(page: str) -> None:
     bad = {
-        "data": "../../etc",
         "encoder": "os:system",
         "split": "x",
         "k": "9999",
@@ -156,6 +156,52 @@ def test_malformed_choices_fall_back_to_the_defaults(page: str) -> None:
     assert not app.error
     assert app.selectbox(key="data").value == "photo_patches"
     assert app.selectbox(key="encoder").value == "raw"
+
+
+@pytest.mark.parametrize("page", ["overview", "failures", "query", "compare", "leakage", "definitions", "index"])
+@pytest.mark.parametrize("language", ["en", "hu"])
+def test_a_set_that_is_not_here_is_named_and_no_other_ones_number_is_shown(page: str, language: str) -> None:
+    app = run(page, data="shop-0a1b2c", split="leave-one-out", lang=language)
+    assert "shop-0a1b2c" in app.error[0].value.replace("\\", "")
+    assert app.title[0].value
+    assert not app.metric
+    assert not app.code
+    assert not cards(app)
+    assert app.selectbox(key="data").value == "shop-0a1b2c"
+    assert app.query_params["data"] == "shop-0a1b2c"
+    app.run()
+    assert not app.metric
+
+
+def test_a_set_that_is_not_here_is_left_by_choosing_another_or_by_the_upload() -> None:
+    app = run("overview", data="shop-0a1b2c")
+    app.selectbox(key="data").set_value("glyphlab").run()
+    assert cards(app)["R@1"] == "1.0000"
+    assert "shop-0a1b2c" not in app.selectbox(key="data").options
+    app = run("overview", data="shop-0a1b2c")
+    app.button(key="to_upload").click().run()
+    assert app.title[0].value == "Recall Explorer"
+    assert "shop-0a1b2c" in app.error[0].value.replace("\\", "")
+    assert [button for button in app.button if button.label == "Read these files"]
+    assert "480 pictures" not in said(app)
+
+
+def test_a_folder_that_goes_while_its_page_is_open_is_said_to_be_gone(own_root: Path) -> None:
+    write_set(own_root, "mine", "id,label\n")
+    (own_root / "mine" / "metadata.csv").write_text("id,label\na,x\nb,x\n", encoding="utf-8")
+    (own_root / "mine" / "embeddings.csv").write_text("id,e0,e1\na,1,0\nb,1,0\n", encoding="utf-8")
+    app = run("overview", data="mine")
+    assert not app.error
+    shutil.rmtree(own_root / "mine")
+    app.run()
+    assert "mine is not here" in app.error[0].value
+    assert not app.metric
+
+
+def test_the_lesson_does_not_need_the_set_of_the_address() -> None:
+    app = run("lesson", data="shop-0a1b2c")
+    assert not app.error
+    assert app.subheader[0].value.startswith("1 · ")
 
 
 def test_a_filter_that_cannot_be_read_is_named_and_the_default_holds() -> None:
@@ -197,7 +243,8 @@ def test_a_folder_outside_the_data_root_is_never_offered(
     write_set(outside, "theirs", "path,group\n")
     (own_root / "link").symlink_to(outside / "theirs")
     assert "link" not in cached.data_sets()
-    assert run("start", data=str(outside / "theirs")).selectbox(key="data").value == "photo_patches"
+    for name in ("link", str(outside / "theirs"), "../../etc"):
+        assert "is not here" in run("overview", data=name).error[0].value
 
 
 def test_without_own_data_the_door_says_how_to_bring_some(own_root: Path) -> None:

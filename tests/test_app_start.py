@@ -18,7 +18,7 @@ from recall_core.export import export_zip
 from recall_core.inspection import inspect
 from recall_core.spec import Spec
 from tests.conftest import DATA, ROOT
-from tests.test_app import run, said, write_set
+from tests.test_app import cards, run, said, write_set
 from tests.test_readers import pictures, png
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*ScriptRunContext")
@@ -107,8 +107,23 @@ def test_an_upload_is_not_visible_to_another_visitor() -> None:
     other.run()
     assert uploaded(other) == []
     stranger = run("overview", data=name)
-    assert uploaded(stranger) == []
-    assert stranger.selectbox(key="data").value == "photo_patches"
+    assert f"{name} is not here" in stranger.error[0].value.replace("\\", "")
+    assert not stranger.metric
+
+
+def test_the_link_to_an_upload_says_what_it_needs_and_works_for_who_uploads_the_same() -> None:
+    mine, content = run("start"), shop()
+    upload(mine, ("shop.zip", content))
+    (name,) = uploaded(mine)
+    visit(mine, "overview")
+    assert "The link needs this upload" in said(mine)
+    assert "The link needs this upload" not in said(run("overview", data="glyphlab"))
+    other = run("overview", data=name)
+    other.button(key="to_upload").click().run()
+    upload(other, ("shop.zip", content))
+    assert other.selectbox(key="data").value == name
+    visit(other, "overview")
+    assert cards(other) == cards(mine)
 
 
 def test_equal_content_has_the_same_name_and_other_content_another() -> None:

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from . import own
 from .words import _
 
 _component = st.components.v2.component(
@@ -58,4 +59,7 @@ def buttons(query: Mapping[str, str], command: str) -> None:
             {"label": _("Copy command"), "done": done, "text": command, "query": None},
         ],
     )
+    if query.get("data") in own.sets():
+        needs = _("The link needs this upload, which goes when you close or reload the page. Whoever opens it later uploads the same files on Start first: they get the same name again.")  # fmt: skip  # noqa: E501
+        st.markdown(f":small[:gray[{needs}]]")
     st.code(command, language=None, wrap_lines=True)  # the colours of a language are too pale to be read well

@@ -28,6 +28,10 @@ log = logging.getLogger("recall_explorer")
 _frame = threading.local()
 
 
+class NotHere(DataError):
+    """The data set that was asked for is not here: an upload that is gone, or a folder of another machine."""
+
+
 @dataclass(frozen=True, eq=False)
 class Here:
     """What the sidebar says.
@@ -42,6 +46,8 @@ class Here:
         Where the charts cut.
     query : mapping
         All of it as a link spells it, defaults too.
+    missing : str
+        The data set that was asked for, where it is not here and the page can do without; ``name`` is another one.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Here:
     spec: Spec
     k: int
     query: Mapping[str, str]
+    missing: str = ""
 
     @property
     def folder(self) -> Path:
@@ -132,6 +139,11 @@ def calmly(page: str, *, titled: bool = True) -> Iterator[None]:
 
 
 def _explain(problem: Exception, page: str) -> None:
+    if isinstance(problem, NotHere):
+        _say_missing(str(problem))
+        quiet(_("Or choose another data set at the left."))
+        st.button(_("Go to the upload"), key="to_upload", on_click=go, args=("start",))
+        return
     if isinstance(problem, DataError | MissingDependency):
         st.error(words.plain(str(problem)))
         if isinstance(problem, DataError):
@@ -144,6 +156,18 @@ def _explain(problem: Exception, page: str) -> None:
     st.markdown(_("Please report these lines; the server's log has the details under the same number."))
     report = {"failure": number, "page": page, "kind": type(problem).__name__} | st.query_params.to_dict()
     st.code("\n".join(f"{name}: {value}" for name, value in report.items()), language=None)
+
+
+def say_missing(here: Here) -> bool:
+    """Say that the data set that was asked for is not here, where that is so; is it?"""
+    if here.missing:
+        _say_missing(here.missing)
+    return bool(here.missing)
+
+
+def _say_missing(name: str) -> None:
+    st.error(_("The data set {name} is not here, so there is no number to show.").format(name=words.plain(name)))
+    st.markdown(_("An upload belongs to one visitor and goes when they close or reload the page; a folder belongs to one machine. Upload the same files: they get the same name again."))  # fmt: skip  # noqa: E501
 
 
 def choose(name: str) -> None:
@@ -197,7 +221,11 @@ def _sections() -> dict[str, dict[str, str]]:
 def _sidebar(*, folded: bool) -> Here:
     """Ask for everything that the number depends on; folded away but for the data set, where words shall be few."""
     sets = cached.data_sets()
-    name = _select("data", list(sets), _("Data set"), on_change=_reset)
+    name = _select("data", [*sets, *_not_here(sets)], _("Data set"), on_change=_reset)
+    missing = "" if name in sets else name
+    if missing and not folded:
+        raise NotHere(missing)
+    name = next(iter(sets)) if missing else name
     front, more_choices = st.container(), st.expander(_("More choices"))
     back, last = more_choices.container(), more_choices.container()
     with last:
@@ -233,7 +261,13 @@ def _sidebar(*, folded: bool) -> Here:
     more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language(), "encoding": encoding}
     more |= {"columns": choices.write_columns(dict(columns))} if columns else {}
     spec = choices.make_spec(sets[name], chosen, offered, columns=columns, encoding=encoding, ks=ks, seed=seed)
-    return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more))
+    return Here(name, dataset, spec, int(k), choices.to_query(name, chosen, **more), missing)
+
+
+def _not_here(sets: Mapping[str, str]) -> list[str]:
+    """Which data set is asked for and not here? It is offered still, so that the address stays as it is."""
+    asked = st.session_state["data"] if "data" in st.session_state else st.query_params.get("data")
+    return [asked] if asked and asked not in sets else []
 
 
 def _how_to_read() -> tuple[tuple[tuple[str, str], ...], str]:
@@ -278,6 +312,8 @@ def _readable(spelled: str, default: str, read: Callable[[str], object]) -> str:
 def reread() -> None:
     """Put what depends on the columns back to its defaults; for callbacks that name other columns."""
     name, spelled = st.session_state["data"], st.session_state.get("columns", "")
+    if name not in cached.data_sets():
+        return  # the page says so
     try:
         columns = choices.read_columns(spelled)
         dataset = cached.dataset(name, columns, st.session_state.get("encoding", choices.UTF8))
