@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import cached, doors, findings, gallery, mend, saving, shell, tiles
+from pages.shared import cached, doors, findings, frames, gallery, mend, saving, shell, tiles
 from pages.shared.keys import key
 from pages.shared.words import _, plain, plural
 
@@ -41,7 +41,7 @@ with pictures:
         on_event=gallery.nothing,
     )
 with table:
-    st.dataframe(here.dataset.table, hide_index=True)
+    frames.show(here.dataset.table)
 with columns:
     st.markdown(_("What the explorer takes each column for, by its name or as you say:"))
     by_name = cached.dataset(here.name, (), here.spec.encoding).columns

@@ -10,6 +10,8 @@ The modules, in the order in which data flows; imports run the same way:
 ``glyphlab``     the lab's pictures and table, from a seed
 ``samples``      two more data sets that are built in: scanned digits, patches of photographs
 ``tables``       a text table, every cell as written
+``documents``    JSON that somebody else wrote, parsed whole or refused
+``sheets``       CSV that a spreadsheet opens without running it, and back
 ``arrow``        Parquet and Feather: read whole or refused, columns of lists as arrays
 ``vectors``      embeddings from files, checked, by id or by position
 ``scores``       matrices of scores from files, with the ids of their rows and columns

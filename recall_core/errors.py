@@ -12,12 +12,20 @@ Anything else is our bug.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+SCREEN = 2000
+"""Characters of the longest message: what is wrong may be a megabyte, and is not to be read whole."""
+
 
 class DataError(ValueError):
     """The user's file or choice is wrong.
 
-    The command line prints the message and exits with 2; a page shows it in place.
+    The command line prints the message and exits with 2; a page shows it in place. It fits on a screen and can be
+    written as UTF-8, whatever is quoted in it: a longer one loses its middle, since where stands at its beginning, and
+    what to do at its end.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_fitting(message.encode(errors="backslashreplace").decode()))
 
 
 class MissingDependency(ImportError):
@@ -48,3 +56,8 @@ def needs(package: str, what: str, *, extra: str) -> Iterator[None]:
         raise MissingDependency(f"{what} needs {package}", extra=extra) from error
     except ImportError as error:  # it is there, and broken: a library of the system may be missing
         raise MissingDependency(f"{what} needs {package}, which cannot be imported ({error})", extra=extra) from error
+
+
+def _fitting(message: str) -> str:
+    gap, half = f" … {len(message)} characters … ", SCREEN // 2
+    return message if len(message) <= SCREEN else message[: half - len(gap)] + gap + message[-half:]

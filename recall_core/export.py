@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.lib.format import open_memmap
 
 from .dataset import Dataset
@@ -18,12 +19,13 @@ from .errors import DataError
 from .images import Pictures
 from .readers import OWN_FORM, OWN_VERSION
 from .rights import PRESCRIBED_FILES
+from .sheets import guarded as guarded_table
 
 SUFFIX_OF = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"RIFF": ".webp", b"BM": ".bmp"}
 """First bytes of a picture's content → suffix of its file; readers look at the content alone."""
 
 
-def export(dataset: Dataset, folder: Path) -> None:
+def export(dataset: Dataset, folder: Path, *, guarded: bool = False) -> None:
     """Write a data set to a folder: ``load(folder)`` gives it back.
 
     Parameters
@@ -32,6 +34,8 @@ def export(dataset: Dataset, folder: Path) -> None:
     folder : Path
         Made if need be; must be empty. Gets ``dataset.json`` (columns, names, notes), ``metadata.csv``, pictures as
         ``images.npy`` or, unchanged, as files by row, and each embedding as ``embeddings/N.npy``.
+    guarded : bool
+        Write ``metadata.csv`` so that no spreadsheet runs a cell; ``load`` takes the guard off.
 
     Raises
     ------
@@ -52,8 +56,9 @@ def export(dataset: Dataset, folder: Path) -> None:
             "embeddings": list(dataset.embeddings),
             "notes": list(dataset.notes),
             "defaults": _write_defaults(dataset, folder),
+            "guarded": guarded,
         }
-        _write_table(dataset, folder / "metadata.csv")
+        _write_table(guarded_table(dataset.table) if guarded else dataset.table, folder / "metadata.csv")
         for i, vectors in enumerate(dataset.embeddings.values()):
             (folder / "embeddings").mkdir(exist_ok=True)
             np.save(folder / "embeddings" / f"{i}.npy", np.asarray(vectors), allow_pickle=False)
@@ -66,7 +71,7 @@ def export_zip(dataset: Dataset) -> bytes:
     """The same folder as one archive, for a download; uploaded again, it is the same data set."""
     with tempfile.TemporaryDirectory() as place:
         folder, archive = Path(place) / "data", Path(place) / "data.zip"
-        export(dataset, folder)
+        export(dataset, folder, guarded=True)
         with zipfile.ZipFile(archive, "w") as packed:
             for path in sorted(folder.rglob("*")):
                 if path.is_file():
@@ -75,12 +80,12 @@ def export_zip(dataset: Dataset) -> bytes:
         return archive.read_bytes()
 
 
-def _write_table(dataset: Dataset, path: Path) -> None:
+def _write_table(table: pd.DataFrame, path: Path) -> None:
     """All cells quoted, so that blanks, separators and line ends come back as they are."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow([str(name).strip() or f"column {i + 1}" for i, name in enumerate(dataset.table.columns)])
-        writer.writerows(dataset.table.to_numpy(dtype=object).tolist())
+        writer.writerow([str(name).strip() or f"column {i + 1}" for i, name in enumerate(table.columns)])
+        writer.writerows(table.to_numpy(dtype=object).tolist())
 
 
 def _write_pictures(pictures: Pictures | None, folder: Path) -> str | list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow
+from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow, values_of
+from .documents import parse_json, read_json, texts_of
 from .errors import DataError
 from .images import Pictures
-from .interchange import read_ground_truth, read_json
+from .interchange import read_ground_truth
 from .places import Place, Reading, cell, is_vectors, picture_file, pictures_below
 from .tables import MISSING, find_columns, normal, split_lines
 from .vectors import Array
@@ -63,7 +63,7 @@ def fiftyone_form(place: Place) -> Reading:
     rows = [_flat(sample) for sample in samples]
     names = dict.fromkeys(name for row in rows for name in row)
     texts = {normal(name): [row.get(name, MISSING) for row in rows] for name in names}
-    tags = [set(sample.get("tags") or []) & {"train", "val", "validation", "test"} for sample in samples]
+    tags = [set(texts_of(sample.get("tags")) or []) & {"train", "val", "validation", "test"} for sample in samples]
     if all(len(tag) == 1 for tag in tags) and "split" not in texts:
         texts["split"] = [next(iter(tag)) for tag in tags]
     table = pd.DataFrame(texts, dtype="str")
@@ -85,6 +85,8 @@ def labels_form(place: Place) -> Reading:
             f"{file.name} has no labels, file stem → class; export it as FiftyOneImageClassificationDataset"
         )
     classes = content.get("classes") or []
+    if not isinstance(classes, list):
+        raise DataError(f"{file.name}: classes is {classes!r}; it is a list of names")
     there = {normal(path.stem): path for path in pictures_below(place.folder)}
     rows = []
     for stem, target in labels.items():
@@ -194,22 +196,20 @@ def _arrow_part(file: Path) -> _ArrowPart:
     types = import_pyarrow(file.name).types
     classes = _class_names(table.schema.metadata or {})
     part = _ArrowPart(table.num_rows, {}, [], {})
-    for name in dict.fromkeys(table.column_names):
-        kind = table.schema.field(name).type
-        if table.column_names.count(name) > 1:
-            raise DataError(f"{file.name}: the column {name} stands more than once; rename one")
+    for name in table.column_names:
+        kind, column = table.schema.field(name).type, f"{file.name} column {name}"
         is_picture = types.is_struct(kind) and {field.name for field in kind} == {"bytes", "path"}
         if is_picture or (types.is_binary(kind) or types.is_large_binary(kind)):
             if part.pictures:
                 raise DataError(f"{file.name} has two columns of pictures, the second is {name}; keep one")
-            cells = [cell or {} if is_picture else {"bytes": cell} for cell in table[name].to_pylist()]
+            cells = [cell or {} if is_picture else {"bytes": cell} for cell in values_of(table[name], column)]
             part.pictures.extend(cell.get("bytes") or _named_path(cell.get("path")) or b"" for cell in cells)
             if is_picture and all(cell.get("path") for cell in cells):
                 part.texts["file_name"] = [normal(str(cell["path"])) for cell in cells]
         elif is_vector_column(kind):
-            part.vectors[name] = arrow_vectors(table[name], f"{file.name} column {name}")
+            part.vectors[name] = arrow_vectors(table[name], column)
         else:
-            values = table[name].to_pylist()
+            values = values_of(table[name], column)
             names = classes.get(name)
             part.texts[normal(name)] = [
                 cell(names[value] if names and isinstance(value, int) and 0 <= value < len(names) else value)
@@ -227,7 +227,7 @@ def _named_path(path: object) -> str | None:
 def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     """Names of the classes, from what Hugging Face's datasets write beside the columns."""
     try:
-        features = json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
+        features = parse_json(metadata.get(b"huggingface", b"{}").decode(), "huggingface")["info"]["features"]
         return {name: list(map(str, one["names"])) for name, one in features.items() if one.get("names")}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .documents import read_json
 from .errors import DataError
+from .sheets import unguard
 from .tables import MISSING, SUFFIXES, normal, number, read_table, read_text, some, split_lines
 
 PROTOCOLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -51,7 +51,7 @@ class Judgements:
         return Judgements(self.gallery, self.query, self.grade, self.junk, self.place)
 
 
-def read_judgements(path: Path, protocol: str | None = None) -> Judgements:
+def read_judgements(path: Path, protocol: str | None = None, *, guarded: bool = False) -> Judgements:
     """Which pairs were judged, and how?
 
     Parameters
@@ -61,6 +61,8 @@ def read_judgements(path: Path, protocol: str | None = None) -> Judgements:
         by blanks) or pairs without grade (query, item); ROxford's ground truth as JSON.
     protocol : str, optional
         A key of ``PROTOCOLS``, for ROxford alone; medium by default.
+    guarded : bool
+        Do the ids of a table stand as ``sheets.guard`` writes them?
 
     Raises
     ------
@@ -73,7 +75,7 @@ def read_judgements(path: Path, protocol: str | None = None) -> Judgements:
         raise DataError(f"--protocol {protocol} belongs to ROxford's ground truth (.json), and {path.name} is not one")
     first = next(iter(read_text(path).splitlines()), "")
     if path.suffix.lower() in (".csv", ".tsv") or (path.suffix.lower() in SUFFIXES and "query_id" in first):
-        return _table_judgements(path)
+        return _table_judgements(path, guarded)
     return _qrels_judgements(path)
 
 
@@ -105,17 +107,6 @@ def read_ground_truth(path: Path) -> tuple[list[str], list[str], list[dict[str, 
     return [normal(one) for one in queries], [normal(one) for one in items], lists
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file; ``DataError`` where it is none, or where a text in it is not valid Unicode."""
-    text = read_text(path)
-    try:
-        content = json.loads(text)
-        json.dumps(content, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is not whole JSON ({error}); write it again") from error
-    return content
-
-
 def qrels_text(judged: Iterable[tuple[str, str, int]]) -> str:
     """Spell judgements (query, item, grade) as TREC qrels, one a line."""
     return "".join(f"{_word(query)} 0 {_word(item)} {grade}\n" for query, item, grade in judged)
@@ -144,14 +135,17 @@ def run_text(
     return "".join(lines)
 
 
-def _table_judgements(path: Path) -> Judgements:
+def _table_judgements(path: Path, guarded: bool) -> Judgements:
     table = read_table(path)
     for column in ("query_id", "gallery_id"):
         if column not in table:
             raise DataError(f"{path.name} has no column {column}; judgements are query_id, gallery_id and grade")
     places = [f"{path.name} line {line}" for line in range(2, len(table) + 2)]
     cells = table["grade"] if "grade" in table else ["1"] * len(table)
-    return _judgements(list(table["query_id"]), list(table["gallery_id"]), cells, places)
+    query, gallery = (
+        list(map(unguard, table[name]) if guarded else table[name]) for name in ("query_id", "gallery_id")
+    )
+    return _judgements(query, gallery, cells, places)
 
 
 def _qrels_judgements(path: Path) -> Judgements:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TypedDict
 
+from .documents import parse_json
 from .errors import DataError
 
 VERSION = 1
@@ -65,10 +66,10 @@ def load(text: str) -> Progress:
     if len(text) > MAX_BYTES:
         raise DataError(f"a file of progress has at most {MAX_BYTES} characters, this one has {len(text)}")
     try:
-        given = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+        given = parse_json(text, "the text")
+    except DataError:
         raise DataError(
-            "this is no file of progress: it is not JSON; choose the one that was downloaded here"
+            "this is no file of progress: it is not JSON of ours; choose the one that was downloaded here"
         ) from None
     if not isinstance(given, dict) or "version" not in given:
         raise DataError("this is no file of progress: it has no version; choose the one that was downloaded here")

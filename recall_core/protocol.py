@@ -161,7 +161,7 @@ def corrections(dataset: Dataset, spec: Spec, split: Split) -> tuple[IntArray, I
         The file cannot be read, names an unknown item, or judges a pair one way and its turned pair the other.
     """
     path = Path(spec.corrections or "")
-    judged = read_judgements(path)
+    judged = read_judgements(path, guarded=True)
     pairs: dict[tuple[int, int], bool] = {}
     for one in (judged, judged.turned()):
         for q, g, grade, _ in _pairs_of(dataset, split, one).tolist():

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .documents import read_json, texts_by_name, texts_of
 from .errors import DataError
 from .foreign import (
     fiftyone_form,
@@ -24,7 +26,6 @@ from .foreign import (
     trec_form,
 )
 from .images import Pictures
-from .interchange import read_json
 from .places import (
     PICTURE_SUFFIXES,
     Place,
@@ -35,7 +36,8 @@ from .places import (
     pictures_below,
 )
 from .rights import PRESCRIBED_FILES, below, check_prescribed
-from .tables import MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text
+from .sheets import unguard
+from .tables import MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text, whole
 from .vectors import Array, Embeddings, match_rows, read_array, read_embeddings, read_ids
 
 FOLDERS = {
@@ -109,8 +111,8 @@ def _own_form(place: Place) -> Reading:
     about = read_json(place.own(place.folder / OWN_FORM))
     if not isinstance(about, dict) or about.get("format") != OWN_VERSION:
         raise DataError(f"{OWN_FORM} is not of format {OWN_VERSION}; export the data set again with this version")
-    for key, kind in OWN_KEYS.items():
-        if not isinstance(about.get(key), kind):
+    for key, fits in OWN_KEYS.items():
+        if not fits(about.get(key)):
             raise DataError(f"{OWN_FORM}: {key} is {about.get(key)!r}; export the data set again")
     check_prescribed(about["defaults"], OWN_FORM)
     table = parse_table(read_text(place.own(place.folder / "metadata.csv")), "metadata.csv", keep_blank=True)
@@ -118,39 +120,47 @@ def _own_form(place: Place) -> Reading:
         raise DataError(
             f"metadata.csv has {table.shape[1]} columns, {OWN_FORM} {len(about['header'])}; export it again"
         )
-    table.columns = pd.Index([str(name) for name in about["header"]])
-    given = {str(role): str(name) for role, name in about["columns"].items()} | dict(place.columns)
+    if about.get("guarded"):
+        table = table.map(unguard)
+    table.columns = pd.Index(about["header"])
+    given = about["columns"] | dict(place.columns)
     columns = {role: name for role, name in find_columns(table, given).items() if role in given}
     pictures: Pictures | None = None
     if about["pictures"] == "images.npy":
         pictures = Pictures.from_array(read_array(place.own(place.folder / "images.npy"), mapped=True))
     elif about["pictures"]:
-        files = enumerate(map(str, about["pictures"]))
+        files = enumerate(about["pictures"])
         pictures = Pictures.from_files([picture_file(place.folder, file, row, OWN_FORM) for row, file in files])
     folder = place.folder / "embeddings"
-    vectors = {str(name): place.own(folder / f"{i}.npy") for i, name in enumerate(about["embeddings"])}
+    vectors = {name: place.own(folder / f"{i}.npy") for i, name in enumerate(about["embeddings"])}
     defaults = dict(about["defaults"])
     for name in set(defaults) & set(PRESCRIBED_FILES):
         defaults[name] = str(picture_file(place.folder, defaults[name], 0, OWN_FORM))
     return Reading(
         *(table, columns, pictures),
         {name: read_embeddings(file).values for name, file in vectors.items()},
-        tuple(map(str, about["notes"])),
+        tuple(about["notes"]),
         defaults,
         about["name"],
     )
 
 
-OWN_KEYS: dict[str, type | tuple[type, ...]] = {
-    "name": str,
-    "header": list,
-    "columns": dict,
-    "pictures": (list, str),
-    "embeddings": list,
-    "notes": list,
-    "defaults": dict,
+OWN_KEYS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "header": lambda value: _are_names(value) and len(set(value)) == len(value),
+    "columns": lambda value: texts_by_name(value) is not None,
+    "pictures": lambda value: value == "images.npy" or _are_names(value),
+    "embeddings": lambda value: _are_names(value),
+    "notes": lambda value: _are_names(value),
+    "defaults": lambda value: isinstance(value, dict),
+    "guarded": lambda value: value is None or isinstance(value, bool),
 }
-"""What ``dataset.json`` holds, and of which kind."""
+"""What ``dataset.json`` holds, and whether a value is of that kind; ``rights`` says what ``defaults`` may be. Older
+ones lack ``guarded``."""
+
+
+def _are_names(value: object) -> bool:
+    return texts_of(value) is not None
 
 
 def _lab_form(place: Place) -> Reading:
@@ -302,11 +312,12 @@ def _image_rows(index: pd.Series, n_image: int, name: str) -> NDArray[np.intp]:
     """Check the lab's column ``index``: each row's place in ``images.npy``."""
     rows = np.empty(len(index), np.intp)
     for row, cell in enumerate(index):
-        if not (cell.isascii() and cell.isdigit() and int(cell) < n_image):
+        at = whole(cell, n_image - 1) if n_image else None
+        if at is None:
             raise DataError(
                 f"{name} row {row + 1}: index is {cell!r}, but images.npy has rows 0 to {n_image - 1}; correct it"
             )
-        rows[row] = int(cell)
+        rows[row] = at
     return rows
 
 

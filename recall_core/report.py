@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from . import ann, comparison, draws, leakage, slices, training
+from . import ann, comparison, draws, leakage, slices, tables, training
 from .ann import Experiment
 from .audit import Finding
 from .comparison import Comparison
@@ -154,7 +154,7 @@ def inspection_json(dataset: Dataset, found: Inspection) -> dict[str, Any]:
 
 def table_csv(table: pd.DataFrame) -> str:
     """Spell a table as CSV; what is undefined is empty."""
-    return str(table.to_csv(index=False, lineterminator="\n"))
+    return tables.to_csv(table)
 
 
 def describe(spec: Spec) -> str:

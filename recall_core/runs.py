@@ -10,10 +10,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 from . import report
 from .audit import Finding
 from .dataset import Dataset
+from .documents import read_json
 from .errors import DataError
 from .evaluation import Evaluation, assemble
 from .images import Pictures, thumbnail
@@ -32,7 +31,8 @@ from .relevance import Relevance, Sets
 from .rights import below
 from .spec import Spec
 from .splits import Split
-from .tables import parse_table, read_text
+from .tables import parse_table, read_text, whole
+from .vectors import read_npz
 
 SHOWN = 12
 """Thumbnails are kept of the queries, of this many items at the top of each list, and of the best relevant item."""
@@ -96,23 +96,24 @@ def open_run(folder: Path) -> Evaluation:
         return _opened(folder, saved)
     except DataError:
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"{folder}: its files do not fit each other ({error}); save the run again") from error
 
 
 def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
     table = parse_table(read_text(below(folder, folder / "items.csv")), "items.csv", keep_blank=True)
     spec = Spec.from_json(saved["spec"])
+    _check_report(saved)
     pictures = None
     if (folder / "thumbnails").is_dir():
         small = sorted(below(folder, folder / "thumbnails").iterdir())
-        names = {int(file.stem): below(folder, file) for file in small if file.stem.isdigit()}
+        there = {whole(file.stem, len(table)): below(folder, file) for file in small}
         pictures = Pictures.from_files(
-            [names.get(row, folder / "thumbnails" / f"{row}.png") for row in range(len(table))]
+            [there.get(row, folder / "thumbnails" / f"{row}.png") for row in range(len(table))]
         )
     dataset = Dataset(saved["dataset"]["name"], table, dict(spec.columns), pictures)
     ranked = [
-        (_split(arrays, names), _relevance(arrays), _ranking(arrays))
+        _checked(_split(arrays, names), _relevance(arrays), _ranking(arrays), len(table))
         for arrays, names in zip(_read_arrays(folder, len(saved["sides"])), saved["sides"], strict=True)
     ]
     findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
@@ -165,12 +166,11 @@ def _write_thumbnails(evaluation: Evaluation, pictures: Pictures, folder: Path) 
 
 
 def _read_report(folder: Path) -> dict[str, Any]:
+    file = below(folder, folder / "report.json")
     try:
-        saved = json.loads(below(folder, folder / "report.json").read_text(encoding="utf-8"))
+        saved = read_json(file)
         written_as = saved["format"]
-    except DataError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (DataError, KeyError, TypeError) as error:
         raise DataError(f"{folder} is not a saved run: it has no report.json that can be read") from error
     if written_as != report.FORMAT:
         raise DataError(f"{folder} was saved in format {written_as}, this version reads {report.FORMAT}; save it again")
@@ -181,20 +181,51 @@ def _read_report(folder: Path) -> dict[str, Any]:
 
 
 def _read_arrays(folder: Path, n_direction: int) -> list[dict[str, NDArray[Any]]]:
+    file = below(folder, folder / "ranking.npz")
     try:
-        content = io.BytesIO(below(folder, folder / "ranking.npz").read_bytes())
-        with np.load(content, allow_pickle=False) as stored:
-            every = {name: stored[name] for name in stored.files}
-    except DataError:
-        raise
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(f"{folder}: ranking.npz cannot be read ({error}); save the run again") from error
+        every = read_npz(file)
+    except DataError as error:
+        raise DataError(f"{folder}: ranking.npz is damaged or missing; save the run again") from error
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_direction)]
     for name, array in every.items():
         i, _, rest = name.partition("/")
-        if i.isdigit() and int(i) < n_direction:
-            parts[int(i)][rest] = array
+        place = whole(i, n_direction - 1) if n_direction else None
+        if place is not None:
+            if array.dtype.kind != ("f" if rest.endswith("similarity") else "i"):
+                raise DataError(f"{folder}: ranking.npz holds {array.dtype} as {name}; save the run again")
+            parts[place][rest] = array
     return parts
+
+
+def _check_report(saved: Mapping[str, Any]) -> None:
+    """Refuse parts of another type than ``_write`` gives them."""
+    n_dim, name = saved["counts"]["n_dim"], saved["dataset"]["name"]
+    texts = [name, *(text for side in saved["sides"] for text in side)]
+    for found in saved["findings"]:
+        texts += [found["kind"], found["severity"], found["message"], *found["examples"]]
+    wholes = [found["count"] for found in saved["findings"]] + ([] if n_dim is None else [n_dim])
+    if not (all(isinstance(text, str) for text in texts) and all(type(one) is int for one in wholes)):
+        raise TypeError("report.json holds a number for a text, or a text for a number")
+
+
+def _checked(split: Split, relevance: Relevance, ranking: Ranking, n_row: int) -> tuple[Split, Relevance, Ranking]:
+    """Refuse rows and positions outside the table and the gallery, and parts that speak of other queries."""
+    n_query, n_gallery = len(split.query), len(split.gallery)
+    rows = np.concatenate([split.query, split.gallery, split.train, split.validation])
+    places = np.concatenate([ranking.position, ranking.top_position.ravel()])
+    for name, values, low, high in (
+        ("rows", rows, 0, n_row - 1),
+        ("positions", places, -1, n_gallery - 1),
+        ("positions of pairs", ranking.position, 0, n_gallery - 1),
+        ("galleries", ranking.n_gallery, 0, n_gallery),
+        ("pairs of a query", np.diff(ranking.indptr), 0, n_gallery),
+        ("ranks", ranking.rank, 0, n_gallery),
+    ):
+        if len(values) and not (low <= values.min() and values.max() <= high):
+            raise ValueError(f"{name} outside {low} … {high}")
+    if not n_query == relevance.n_query == ranking.n_query:
+        raise ValueError(f"{n_query} queries, {relevance.n_query} judged, {ranking.n_query} ranked")
+    return split, relevance, ranking
 
 
 def _split(arrays: Mapping[str, NDArray[Any]], names: list[str]) -> Split:

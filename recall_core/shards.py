@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arrow import arrow_vectors, import_pyarrow
+from .documents import read_json
 from .errors import DataError
-from .interchange import read_json
 from .rights import below
 from .vectors import Array, Embeddings, read_array, read_ids
 

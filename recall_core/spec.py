@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
@@ -32,6 +33,9 @@ BAD_ROWS = ("stop", "drop")
 RANDOM_SPLITS = ("random", "grouped")
 DEFAULT_KS = (1, 3, 5, 10)
 DEFAULT_SEED = 0
+MAX_K = 2**31 - 1
+MAX_SEED = 2**63 - 1
+"""What arrays, generators and the JSON of a report hold."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Spec:
         ``easy``, ``medium`` or ``hard``, for ROxford's ground truth.
     corrections : str, optional
         File of judgements (query_id, gallery_id, grade) on top of the rule: above 0 makes a pair right, 0 makes it
-        wrong, whichever of the two asks.
+        wrong, whichever of the two asks. In a table ids are guarded against spreadsheets; see ``sheets``.
     junk_same : str, optional
         Relevant items with the same value in this column are junk.
     embeddings, gallery_embeddings, ids, scores : str, optional
@@ -123,15 +127,22 @@ class Spec:
         for name, choices in (("no_relevant", POLICIES), ("bad_rows", BAD_ROWS)):
             if getattr(self, name) not in choices:
                 raise DataError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(choices)}")
+        if not isinstance(self.encoder, str | None):
+            raise DataError(
+                f"the encoder is {self.encoder!r}, which no link and no command can name; put the function "
+                f"into a module and give module:function"
+            )
+        for field in fields(self):
+            object.__setattr__(self, field.name, _of_its_type(field.name, str(field.type), getattr(self, field.name)))
         for name in FILTERS:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _filter(name, getattr(self, name)))
-        ks = {_whole(k, 1, f"k is {k!r}; every k is a whole number of at least 1") for k in self.ks}
+        ks = {_whole("k", k, 1, MAX_K, "every k is a whole number of at least 1") for k in self.ks}
         if not ks:
             raise DataError("no k is given; name at least one, for example 1 3 5 10")
         object.__setattr__(self, "ks", tuple(sorted(ks)))
         if self.seed is not None:
-            seed = _whole(self.seed, 0, f"the seed is {self.seed!r}; a seed is a whole number of at least 0")
+            seed = _whole("the seed", self.seed, 0, MAX_SEED, "a seed is a whole number of at least 0")
             object.__setattr__(self, "seed", seed)
         if (self.query is None) != (self.gallery is None):
             raise DataError("--query and --gallery go together: name both sides, or choose --split")
@@ -143,11 +154,6 @@ class Spec:
             raise DataError("--gallery-embeddings needs --embeddings for the query side")
         if self.ids is not None and self.embeddings is None:
             raise DataError("--ids names the rows of --embeddings; bring these too")
-        if not isinstance(self.encoder, str | None):
-            raise DataError(
-                f"the encoder is {self.encoder!r}, which no link and no command can name; put the function "
-                f"into a module and give module:function"
-            )
         sources = [name for name in ("scores", "embeddings", "encoder") if getattr(self, name) is not None]
         if len(sources) > 1:
             raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")
@@ -338,20 +344,36 @@ def _filter(name: str, given: Any) -> Filter:
     """Conditions as a notebook writes them, ``{"split": "test"}`` or pairs; each column with a value or several."""
     pairs = given.items() if isinstance(given, Mapping) else given
     try:
-        return make_filter(
-            (column, value) for column, some in pairs for value in ([some] if isinstance(some, str) else some)
-        )
+        flat = [(column, value) for column, some in pairs for value in ([some] if isinstance(some, str) else some)]
+        if not all(isinstance(one, str) for pair in flat for one in pair):
+            raise TypeError("columns and values are text")
+        return make_filter(flat)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is {given!r}; write columns and values, as in {{'split': ['test']}}") from error
 
 
-def _whole(value: Any, least: int, message: str) -> int:
+def _of_its_type(name: str, kind: str, value: Any) -> Any:
+    """A field as its annotation has it; a path where text is expected is its text."""
+    if kind.startswith("str"):
+        value = str(value) if isinstance(value, PathLike) else value
+        if not (isinstance(value, str) or (value is None and kind == "str | None")):
+            raise DataError(f"{name} is {value!r}; it is a text")
+    elif kind == "bool" and not isinstance(value, bool):
+        raise DataError(f"{name} is {value!r}; it is true or false")
+    elif name == "columns" and not all(isinstance(one, str) for pair in value for one in pair):
+        raise DataError(f"columns is {value!r}; roles and columns are texts")
+    return value
+
+
+def _whole(name: str, value: Any, least: int, most: int, rule: str) -> int:
     try:
         number = operator.index(value)
     except TypeError as error:
-        raise DataError(message) from error
+        raise DataError(f"{name} is {value!r}; {rule}") from error
+    if number > most:
+        raise DataError(f"{name} is more than {most}; {rule}, and of at most that")
     if isinstance(value, bool) or number < least:
-        raise DataError(message)
+        raise DataError(f"{name} is {value!r}; {rule}")
     return number
 
 

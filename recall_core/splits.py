@@ -219,8 +219,10 @@ def _both_filled(query: IntArray, gallery: IntArray, words: str) -> None:
             raise DataError(f"{words} leaves no {name} rows; check the values, or let more rows take part")
 
 
-def _natural(name: str) -> tuple[int, float, str]:
-    return (0, int(name), name) if name.isascii() and name.isdigit() else (1, 0, name)
+def _natural(name: str) -> tuple[int, int, str, str]:
+    """Order numbers by their value, however many digits they have, before names."""
+    digits = name.lstrip("0") if name.isascii() and name.isdigit() else None
+    return (1, 0, "", name) if digits is None else (0, len(digits), digits, name)
 
 
 SPLITS = ("by-role", "by-view", "grouped", "random", "leave-one-out")

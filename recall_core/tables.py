@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -157,6 +157,20 @@ def number(cell: str) -> float:
     return float(plain)
 
 
+def whole(text: str, most: int) -> int | None:
+    """Which whole number from 0 to ``most`` do the digits spell? None for anything else, however long it is.
+
+    Examples
+    --------
+    >>> whole("007", 9), whole("10", 9), whole("-1", 9), whole("9" * 5000, 9)
+    (7, None, None, None)
+    """
+    digits = text.lstrip("0") or text[:1]
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(most))):
+        return None
+    return int(digits) if int(digits) <= most else None
+
+
 def numbers_of(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.float64] | None:
     """(n,) a column's cells as numbers, nan where missing; None unless every other cell is a finite number."""
     try:
@@ -170,6 +184,20 @@ def numbers_of(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.float64
 def normal(cell: str) -> str:
     """Text in Unicode normal form C: a name is one name, whichever way its accents are stored."""
     return cell if cell.isascii() else unicodedata.normalize("NFC", cell)
+
+
+def to_csv(table: pd.DataFrame) -> str:
+    """Spell a table as CSV, exactly; what is undefined is empty."""
+    cells = (cell for name in text_columns(table) for cell in table[name].tolist() if isinstance(cell, str))
+    # Python's writer leaves both without quotes: at a carriage return readers end the row, a blank in front they drop.
+    needed = any("\r" in cell or cell[:1].isspace() for cell in cells)
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if needed else csv.QUOTE_MINIMAL
+    return str(table.to_csv(index=False, lineterminator="\n", quoting=quoting))
+
+
+def text_columns(table: pd.DataFrame) -> list[str]:
+    """Names of the columns that may hold text."""
+    return [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name].dtype)]
 
 
 def name_of(value: Any) -> str:
@@ -213,6 +241,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         ) from error
     except (LookupError, ValueError) as error:
         raise DataError(f"encoding {encoding!r} is not known; use a name such as utf-8, cp1250 or latin-1") from error
+    if re.search("[\ud800-\udfff]", text):  # some encodings spell halves of characters
+        raise DataError(f"{path.name} is not text in {encoding}: it holds halves of characters; save it as UTF-8")
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes, so it is not a text table in {encoding}")
     return text

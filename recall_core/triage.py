@@ -9,7 +9,6 @@ nothing.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import sqlite3
@@ -23,8 +22,10 @@ from typing import Any
 import pandas as pd
 import platformdirs
 
+from . import sheets
 from .dataset import Dataset
 from .errors import DataError
+from .tables import parse_table
 
 TAGS = (
     "wrong answer",
@@ -218,18 +219,20 @@ def meets(given: Mapping[str, Sequence[str]], item: str, tags: Collection[str]) 
 
 
 def to_csv(found: pd.DataFrame) -> str:
-    """Spell ``marks`` as CSV."""
-    return str(found.to_csv(index=False, lineterminator="\n"))
+    """Spell ``marks`` as CSV, guarded against spreadsheets: notes are written by whoever can see the page."""
+    return sheets.to_csv(found)
 
 
 def to_patch(found: pd.DataFrame) -> str:
     """Spell the judged pairs as a patch of the judgements, as ``--corrections`` reads it.
 
-    CSV with ``query_id``, ``gallery_id``, ``grade``: 1 where the pair is in truth right, 0 where it is not.
+    CSV with ``query_id``, ``gallery_id``, ``grade``: 1 where the pair is in truth right, 0 where it is not. The ids are
+    guarded against spreadsheets.
     """
     judged = found[found["kind"] == "relevant"]
-    table = pd.DataFrame({"query_id": judged["item"], "gallery_id": judged["other"], "grade": judged["value"]})
-    return str(table.to_csv(index=False, lineterminator="\n"))
+    return sheets.to_csv(
+        pd.DataFrame({"query_id": judged["item"], "gallery_id": judged["other"], "grade": judged["value"]})
+    )
 
 
 def write_patch(dataset: str, *, folder: Path | None = None) -> Path | None:
@@ -285,14 +288,16 @@ def to_fiftyone(found: pd.DataFrame, dataset: Dataset) -> str:
 def read_csv(text: str, dataset: str, *, session: str = "", folder: Path | None = None) -> int:
     """Take over what ``to_csv`` wrote, for example on another machine; returns how many marks changed.
 
+    The guard against spreadsheets is taken off.
+
     Raises
     ------
     DataError
         A column is missing, a kind is unknown, or a tag has no name.
     """
     try:
-        table = pd.read_csv(io.StringIO(text), dtype="str", keep_default_na=False)
-    except ValueError as error:
+        table = parse_table(text.removeprefix("\ufeff"), "the file").map(sheets.unguard)
+    except DataError as error:
         raise DataError(f"the tags cannot be read ({error}); they are a CSV with {', '.join(_COLUMNS[:5])}") from error
     missing = [name for name in _COLUMNS[:5] if name not in table]
     unknown = sorted(set(table.get("kind", pd.Series(dtype="str"))) - set(KINDS))

@@ -7,7 +7,6 @@ import re
 import shutil
 import stat
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -145,10 +144,10 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
     except DataError:
         raise
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise DataError(f"{name} cannot be unpacked ({reason}); rename the file that it names") from error
-    # What zipfile raises of a broken archive, of one with a password or an unknown method, and of a name with a NUL.
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        if error.errno is None:  # bzip2 says so of damaged data
+            raise DataError(f"{name} cannot be unpacked ({error}); pack it again as a plain zip") from error
+        raise DataError(f"{name} cannot be unpacked ({error.strerror}); rename the file that it names") from error
+    except Exception as error:  # each method of compression raises its own kinds on a damaged entry
         raise DataError(f"{name} cannot be unpacked ({error}); pack it again as a plain zip") from error
     return notes
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .arrow import arrow_vectors, is_number, is_vector_column, read_arrow
+from .arrow import arrow_numbers, arrow_vectors, is_number, is_vector_column, read_arrow, values_of
 from .errors import DataError
 from .tables import COLUMN_NAMES, MISSING, SUFFIXES, normal, number, read_table, read_text, some
 
@@ -75,9 +75,9 @@ def read_array(path: Path, *, mapped: bool = False) -> Array:
         array: Array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check that the file exists") from error
-    except (ValueError, MemoryError) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except Exception as error:  # as many kinds as there are malformed headers
         raise _not_whole(path.name) from error
     return numbers(array, path.name)
 
@@ -253,9 +253,11 @@ def texts(array: Array, name: str) -> list[str]:
     if array.ndim != 1 or array.dtype.kind not in "USiu":
         raise DataError(f"{name}: the ids are {array.dtype} of shape {array.shape}; store a list of text")
     try:
-        return [_text(value) for value in array.tolist()]
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name}: an id is not UTF-8 text; store the ids as text") from error
+        return _texts(array.tolist(), name)
+    except DataError:
+        raise
+    except ValueError as error:  # numpy keeps characters that Unicode does not have
+        raise _not_text(name) from error
 
 
 def named(columns: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -329,7 +331,7 @@ def _csv_embeddings(path: Path) -> Embeddings:
 def _arrow_embeddings(path: Path) -> Embeddings:
     table = read_arrow(path)
     ids = named(dict.fromkeys(table.column_names), ID_NAMES)
-    names = None if ids is None else [_text(value) for value in table[ids].to_pylist()]
+    names = None if ids is None else _texts(values_of(table[ids], f"{path.name} column {ids}"), path.name)
     lists = [name for name in table.column_names if is_vector_column(table.schema.field(name).type)]
     chosen = named(dict.fromkeys(lists), EMBEDDING_NAMES) or (lists[0] if len(lists) == 1 else None)
     if chosen is not None:
@@ -341,7 +343,7 @@ def _arrow_embeddings(path: Path) -> Embeddings:
             f"{path.name} has the columns {', '.join(table.column_names)}; call the column of vectors embedding, "
             "or number one column a dimension: e0, e1, …"
         )
-    parts = [table[name].to_numpy() for name in dimensions]
+    parts = [arrow_numbers(table[name], f"{path.name} column {name}") for name in dimensions]
     return Embeddings(np.stack(parts, axis=1), names)
 
 
@@ -395,7 +397,7 @@ def _check_npy(stream: IO[bytes], size: int, name: str) -> None:
             f"{name} holds Python objects, which are never unpickled; "
             "save a plain numeric array with numpy.save(file, array.astype('float32'))"
         )
-    if any(n < 0 for n in shape) or math.prod(shape) * kind.itemsize > size:
+    if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) * kind.itemsize > size:
         raise _not_whole(name)
 
 
@@ -406,10 +408,19 @@ def _not_whole(name: str, kind: str = "y") -> DataError:
     )
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bytes):
-        return normal(value.decode())
-    return MISSING if value is None else normal(str(value))
+def _texts(values: Sequence[object], name: str) -> list[str]:
+    """Ids as text, of which each character must be one of Unicode's."""
+    try:
+        given = [value.decode() if isinstance(value, bytes) else value for value in values]
+        texts = [MISSING if value is None else normal(str(value)) for value in given]
+        "".join(texts).encode()
+    except UnicodeError as error:
+        raise _not_text(name) from error
+    return texts
+
+
+def _not_text(name: str) -> DataError:
+    return DataError(f"{name}: an id is not UTF-8 text; store the ids as text")
 
 
 EMBEDDING_FORMS: dict[str, Callable[[Path], Embeddings]] = {

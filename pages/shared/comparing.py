@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from recall_core import comparison, report, rights
+from recall_core import comparison, report, rights, sheets
 from recall_core.comparison import Comparison
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
@@ -211,7 +211,7 @@ def exports(compared: Comparison, metrics: Sequence[str]) -> None:
     """Offer the table of runs as files."""
     table, latex = comparison.run_table(compared, metrics), report.comparison_latex(compared, metrics)
     with st.container(horizontal=True):
-        st.download_button(_("Table as CSV"), report.table_csv(table), file_name="runs.csv", mime="text/csv", key="runs_csv", on_click="ignore")  # fmt: skip  # noqa: E501
+        st.download_button(_("Table as CSV"), sheets.to_csv(table), file_name="runs.csv", mime="text/csv", key="runs_csv", on_click="ignore")  # fmt: skip  # noqa: E501
         st.download_button(_("Table as LaTeX"), latex, file_name="runs.tex", mime="text/plain", key="runs_tex", on_click="ignore")  # fmt: skip  # noqa: E501
 
 

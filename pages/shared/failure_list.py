@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 import pandas as pd
 import streamlit as st
 
-from recall_core import failures, protocol, report, triage
+from recall_core import failures, protocol, sheets, triage
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.failures import REASONS, SORTS
@@ -225,7 +225,7 @@ def download(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> None
     alike = cached.alike(evaluation)
     st.download_button(
         _("Download as CSV"),
-        lambda: report.table_csv(failures.listing(evaluation, found, alike, where=where)),
+        lambda: sheets.to_csv(failures.listing(evaluation, found, alike, where=where)),
         file_name=f"{evaluation.dataset.name}_failures.csv",
         mime="text/csv",
         key="download",

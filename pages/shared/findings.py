@@ -10,7 +10,7 @@ from recall_core.audit import SEVERITIES
 from recall_core.dataset import Dataset
 from recall_core.inspection import Inspection
 
-from . import cached, choices, gallery, tiles
+from . import cached, choices, frames, gallery, tiles
 from .banner import SIGNS
 from .cached import Inspecting
 from .engine_words import told
@@ -121,7 +121,7 @@ def _pairs(dataset: Dataset, found: Inspection) -> None:
     )
     chosen = found.pairs[found.pairs["kind"] == kind].reset_index(drop=True)
     if dataset.pictures is None:
-        st.dataframe(chosen[["first_id", "second_id", "score", "across"]], hide_index=True)
+        frames.show(chosen[["first_id", "second_id", "score", "across"]])
         return
 
     def tiles_of(first: int, n: int) -> list[Tile]:
@@ -183,7 +183,7 @@ def _labels(dataset: Dataset, found: Inspection) -> None:
     shown = found.labels.head(N_LABEL * 3)
     rows = zip(shown.to_dict("records"), found.beside[: len(shown)], strict=True)
     if dataset.pictures is None:
-        st.dataframe(found.labels, hide_index=True)
+        frames.show(found.labels)
         return
     value = {int(row): str(label) for row, label in zip(found.labels["row"], found.labels["label"], strict=True)}
     made = []
@@ -194,13 +194,13 @@ def _labels(dataset: Dataset, found: Inspection) -> None:
         made.append(Tile(cached.thumbnail(dataset, row), says, value[row], str(item["neighbours"]), beside=beside))
     gallery.show(made, key="labels", columns=3)
     if len(found.labels) > len(shown):
-        st.dataframe(found.labels, hide_index=True)
+        frames.show(found.labels)
 
 
 def _hubs(dataset: Dataset, found: Inspection) -> None:
     hubs = found.hubs
     if dataset.pictures is None:
-        st.dataframe(hubs, hide_index=True)
+        frames.show(hubs)
         return
     near = _("near {n}")
     first = zip(hubs["row"].head(N_HUB), hubs["n"].head(N_HUB), strict=True)
@@ -210,17 +210,17 @@ def _hubs(dataset: Dataset, found: Inspection) -> None:
 
 
 def _unreadable(_dataset: Dataset, found: Inspection) -> None:
-    st.dataframe(found.unreadable, hide_index=True)
+    frames.show(found.unreadable)
 
 
 def _without_relevant(_dataset: Dataset, found: Inspection) -> None:
-    st.dataframe(found.without_relevant, hide_index=True)
+    frames.show(found.without_relevant)
 
 
 def _classes(_dataset: Dataset, found: Inspection) -> None:
     most = int(found.classes["n"].max())
     bar = st.column_config.ProgressColumn(_("pictures"), min_value=0, max_value=most, format="%d")
-    st.dataframe(found.classes, hide_index=True, column_config={"n": bar}, height=240, width=520)
+    frames.show(found.classes, column_config={"n": bar}, height=240, width=520)
 
 
 def _tile(dataset: Dataset, row: int, note: str, size: int = 128) -> Tile:

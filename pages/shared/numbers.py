@@ -8,7 +8,7 @@ from recall_core.evaluation import Estimate, Evaluation
 from recall_core.spec import Filter, write_filter
 from recall_core.uncertainty import Interval
 
-from . import charts, engine_words, picturing, shell
+from . import charts, engine_words, frames, picturing, shell
 from .shell import quiet
 from .words import _, number, plain, plural
 
@@ -48,7 +48,7 @@ def table(evaluation: Evaluation) -> None:
     views = {_("both directions"): evaluation.scores} if len(evaluation.directions) > 1 else {}
     views |= {direction.name: direction.scores for direction in evaluation.directions}
     rows = [_row(view, name, estimate) for view, scores in views.items() for name, estimate in scores.items()]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=380)
+    frames.show(pd.DataFrame(rows), height=380)
 
 
 def curve(metric: str, title: str, evaluation: Evaluation, k: int, only: Filter) -> None:

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from recall_core import report
+from recall_core import sheets
 
 from .words import _
 
@@ -68,7 +68,7 @@ def bar(chart: str, title: str, table: pd.DataFrame) -> None:
         _component(key=f"picture_{chart}", data={"chart": chart, "file": chart, "words": words}, width="content")
         st.download_button(
             _("Numbers as CSV"),
-            lambda: report.table_csv(table),  # made when it is asked for, not in each run
+            lambda: sheets.to_csv(table),  # made when it is asked for, not in each run
             file_name=f"{chart}.csv",
             mime="text/csv",
             key=f"csv_{chart}",

@@ -9,7 +9,7 @@ from recall_core import failures, intruders, report
 from recall_core.duplicates import HUB_TIMES, N_LABEL
 from recall_core.evaluation import Direction, Evaluation
 
-from . import cached, failure_list, look, tiles
+from . import cached, failure_list, frames, look, tiles
 from .words import _, number, plain
 
 N_TERMS = 10
@@ -44,9 +44,8 @@ def folded(evaluation: Evaluation, direction: Direction, query: int, k: int, pic
                 st.markdown(bullets(wrong_lines(evaluation, direction, query, wrong)))
         look.closely(evaluation, direction, query, wrong, right)
         if facts["n_relevant"]:
-            st.dataframe(
+            frames.show(
                 right_ones(evaluation, direction, query, k),
-                hide_index=True,
                 height="content" if facts["n_relevant"] <= N_TERMS else 380,
             )
 
