@@ -61,6 +61,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``lesson``       what the lesson's steps compute that nothing else does
 ``exercises``    the lab's tasks as questions that can be checked at once
 ``coding``       task F3, writing ``recall_at_k``: cases and how an answer is judged
+``boxed``        what runs in the process of a student's code: limits, and an end to all that it started
 ``codebox``      a student's code in a process of its own, or its checks in a file
 ``progress``     what a learner has done, as a dict to save, load and merge
 ``report``       an evaluation as text, JSON or CSV

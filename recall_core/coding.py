@@ -123,13 +123,15 @@ def answer_of(function: Callable[..., Any], case: Case) -> Answer:
     answer: Answer = {"value": None, "kind": "", "error": [], "message": "", "changed": False}
     try:
         given = function(ranks, relevant, case["k"])
+        answer["kind"] = type(given).__name__
+        if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool):
+            answer["value"] = float(given)
     except Exception as error:
         answer["error"] = [kind.__name__ for kind in type(error).__mro__]
-        answer["message"] = str(error)[:300]
-    else:
-        answer["kind"] = type(given).__name__
-        if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
-            answer["value"] = float(given)
+        try:
+            answer["message"] = str(error)[:300]
+        except Exception:
+            answer["message"] = ""
     answer["changed"] = not (np.array_equal(ranks, before[0]) and np.array_equal(relevant, before[1]))
     return answer
 

@@ -27,6 +27,8 @@ GRADIENT_CELLS = 4
 GRADIENT_ANGLES = 9
 RIDGE_ALPHA = 1.0
 PCA_DIMENSIONS = 32
+WORDS = 200
+"""Characters that are shown of what a user's code says when it fails."""
 
 
 def encode(
@@ -97,12 +99,12 @@ def import_encoder(name: str) -> Encoder:
         raise DataError(f"encoder {name!r} must be written module:function, for example my_model:embed")
     try:
         module = importlib.import_module(module_name)
-    except Exception as problem:  # the user's module may fail in any way
+        function = getattr(module, function_name, None)
+    except (Exception, SystemExit) as problem:  # the user's module may fail in any way, and may try to end the program
         raise DataError(
-            f"encoder {name!r}: importing {module_name} failed ({type(problem).__name__}: {problem}); "
+            f"encoder {name!r}: importing {module_name} failed ({_failure(problem)}); "
             "start where the module can be imported, or set PYTHONPATH"
         ) from problem
-    function = getattr(module, function_name, None)
     if not callable(function):
         found = "nothing of that name" if function is None else f"no function there, but {type(function).__name__}"
         raise DataError(f"encoder {name!r}: {module_name} has {found}; name a function of the module")
@@ -260,9 +262,9 @@ def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vec
         where = f"encoder {name}, pictures {done} to {done + len(some) - 1}"
         try:
             given = np.asarray(encoder(some))
-        except Exception as problem:  # the user's function may fail in any way
+        except (Exception, SystemExit) as problem:  # the user's function may fail in any way
             raise DataError(
-                f"{where}: it failed ({type(problem).__name__}: {problem}); it is given a list of float32 pictures "
+                f"{where}: it failed ({_failure(problem)}); it is given a list of float32 pictures "
                 "(H, W) or (H, W, 3) in [0, 1], and must give an array (n, n_dim)"
             ) from problem
         parts.append(_checked(given, len(some), where))
@@ -271,6 +273,15 @@ def _encode_by_callable(pictures: Pictures, encoder: Encoder, batch: int) -> Vec
         sizes = sorted({part.shape[1] for part in parts})
         raise DataError(f"encoder {name}: vectors of different lengths, {sizes}; every batch must have the same n_dim")
     return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+
+
+def _failure(problem: BaseException) -> str:
+    """Say in one line, not too long, how a user's code failed."""
+    try:
+        said = " ".join(str(problem).split())
+    except Exception:
+        said = ""
+    return f"{type(problem).__name__}: {said[:WORDS] + ' …' * (len(said) > WORDS)}"
 
 
 def _checked(given: NDArray[Any], n: int, where: str) -> Vectors:

@@ -393,6 +393,17 @@ def test_f3_runs_code_where_it_may_and_shows_the_input_that_fails(monkeypatch: p
     assert done.key("F3", "code") in app.session_state
 
 
+def test_f3_says_what_the_system_cannot_hold_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(rights.CODE_BOX, "1")
+    judged = exercises.marked({"f2_k1": None})
+    monkeypatch.setattr(codebox, "run", lambda _: codebox.Boxed(judged, "", "", "", ("children", "memory")))
+    app = task("F3")
+    app.button(key="run").click().run()
+    shown = " ".join(one.value for one in app.caption)
+    assert "no limit to the memory" in shown
+    assert "lets go of runs on" in shown
+
+
 # Progress
 
 

@@ -47,6 +47,24 @@ def test_the_printed_command_prints_the_same_report() -> None:
 
 
 @pytest.mark.parametrize(
+    "encoder", ["sys:exit", "os:_exit", "builtins:exit", "ends:embed", "fails:embed", "mute:embed"]
+)
+def test_code_that_ends_or_fails_is_one_line_and_exit_2(tmp_path: Path, encoder: str) -> None:
+    (tmp_path / "ends.py").write_text("raise SystemExit('a\\nb')", encoding="utf-8")
+    (tmp_path / "fails.py").write_text("def embed(images): raise ValueError('line\\n' * 1000)", encoding="utf-8")
+    mute = "class Mute(Exception):\n    def __str__(self): raise self\ndef embed(images): raise Mute"
+    (tmp_path / "mute.py").write_text(mute, encoding="utf-8")
+    command = [sys.executable, "-m", "recall_core", "evaluate", LAB, "--encoder", encoder]
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("error: encoder ")
+    assert len(done.stderr) < 600
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nowhere"], "error: 'nowhere' is neither a folder nor a built-in data set (digits, photo_patches)"),

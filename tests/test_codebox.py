@@ -1,6 +1,7 @@
 """A student's code apart: what goes wrong is contained and told; the file to run at home gives the same verdicts."""
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from recall_core import codebox, rights
 from recall_core.codebox import ENGLISH, allowed, checks_file, run
 from recall_core.coding import f3_cases
 from recall_core.errors import DataError
+from tests.conftest import ROOT
 
 RIGHT = """
 import numpy as np
@@ -112,6 +114,181 @@ def alive(pid: int) -> bool:
         return False
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to whom we say")
+
+SESSION = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True, env={{}})
+open({note!r}, "w").write(str(child.pid))
+"""
+DAEMON = """
+import os, signal
+end, begin = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        open({note!r}, "w").write(str(os.getpid()))
+        os.closerange(0, 100)
+        signal.pause()
+    os._exit(0)
+os.wait()
+os.close(begin)
+os.read(end, 1)
+"""
+
+
+@linux
+@pytest.mark.parametrize("leave", [SESSION, DAEMON], ids=["in a session of its own", "a daemon"])
+@pytest.mark.parametrize(
+    ("rest", "stopped"), [(RIGHT, ""), ("while True: pass", "time"), ("import os; os._exit(3)", "ended")]
+)
+def test_a_child_that_leaves_its_session_is_stopped_too(tmp_path, leave, rest, stopped):
+    note = tmp_path / "pid"
+    assert run(leave.format(note=str(note)) + rest, seconds=30 if stopped != "time" else 2).stopped == stopped
+    assert not alive(int(note.read_text()))
+
+
+@linux
+def test_linux_holds_everything_back():
+    assert run(RIGHT, seconds=30).without == ()
+
+
+@linux
+def test_children_that_make_children_are_outrun():
+    source = "import os\nfor _ in range(4):\n    if os.fork() == 0:\n        os.setsid()\n"
+    source += "os.write(1, b'%d\\n' % os.getpid())\nwhile True: pass"
+    found = run(source, seconds=3)
+    pids = [int(line) for line in found.printed.split()]
+    assert len(pids) > 1
+    assert not any(alive(pid) for pid in pids)
+
+
+@linux
+def test_the_box_ends_with_the_program_that_opened_it(tmp_path):
+    note = tmp_path / "pid"
+    source = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nprint(1)\nwhile True: pass"
+    opener = f"from recall_core import codebox; codebox.run({source!r}, seconds=600)"
+    with subprocess.Popen([sys.executable, "-c", opener], cwd=ROOT) as program:
+        deadline = time.monotonic() + 60
+        while not (note.exists() and note.read_text()):
+            assert time.monotonic() < deadline
+        program.kill()
+    while alive(int(note.read_text())):
+        assert time.monotonic() < deadline + 20, "the box outlived the program"
+
+
+def test_what_the_system_cannot_hold_back_is_said(monkeypatch):
+    child = codebox._child_source()
+    lacking = child.replace('if sys.platform != "linux":', "if True:").replace(
+        "import resource", "import no_such_module"
+    )
+    assert lacking != child
+    monkeypatch.setattr(codebox, "_child_source", lambda: lacking)
+    found = run(RIGHT, seconds=30)
+    assert (found.stopped, found.without, found.marked.correct) == ("", ("children", "memory"), True)
+
+
+GARBAGE = [
+    *(b"\xff\xfe", b"5", b"[]", b"null", b"[" * 100_000, b"1" * 9999, b'{"stopped": 7}', b'{"stopped": []}', b"{}"),
+    *(b'{"value": "x"}', b'{"stopped": "time", "message": 3}'),
+    b'{"value": [], "kind": 3, "error": "", "message": {}, "changed": 0}',
+    b'{"value": "1", "kind": "", "error": [], "message": "", "changed": false}',
+    b'{"value": 1, "kind": "", "error": [3], "message": "", "changed": false}',
+    b'{"value": ' + b"9" * 400 + b', "kind": "", "error": [], "message": "", "changed": false}',
+]
+
+
+@pytest.mark.parametrize("line", GARBAGE, ids=lambda line: line[:40].decode(errors="replace"))
+def test_a_line_that_is_no_answer_ends_the_answers(line):
+    good = {"value": 1.0, "kind": "float", "error": [], "message": "\ud800", "changed": False}
+    said = b'{"started": ["memory", 3]}\n' + json.dumps(good).encode() + b"\n" + line + b"\n"
+    kept = [good | {"message": "?"}]
+    assert codebox._read_answers(said) == (kept, ("memory",), "ended", "")
+    assert codebox._read_answers(line)[0] == []
+    assert codebox._read_answers(said + b'{"stopped": "", "message": ""}\n') == (kept, ("memory",), "ended", "")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = '\ud800'",
+        "import os\nfor name in os.listdir(): os.remove(name)\n" + RIGHT,
+        "import os\nfor name in os.listdir():\n    os.remove(name)\n    os.mkdir(name)\n" + RIGHT,
+        "import os, shutil\nshutil.rmtree(os.getcwd())\n" + RIGHT,
+        "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n" + RIGHT,
+        "import os; os.closerange(0, 64)\n" + RIGHT,
+        "import os; os.closerange(3, 64)\n" + RIGHT,
+        "import sys; sys.stdout.buffer.write(bytes(range(256)))\n" + RIGHT,
+        "print('\\ud800')\n" + RIGHT,
+        "(" * 5000,
+        "-" * 100_000 + "1",
+        "class Bad(Exception):\n    def __str__(self): raise SystemExit\nraise Bad",
+        "class Bad(Exception):\n    def __str__(self): raise ValueError\nraise Bad",
+        "raise Exception('\\ud800' * 1000)",
+        "raise SyntaxError(3)",
+        "raise KeyboardInterrupt",
+        "def recall_at_k(a, b, k): raise SystemExit(0)",
+        "def recall_at_k(a, b, k): return recall_at_k(a, b, k)",
+        "def recall_at_k(a, b, k): return 10**400",
+        "def recall_at_k(a, b, k): return 1j",
+        "import numpy as np\ndef recall_at_k(a, b, k): return np.complex128(1)",
+        "def recall_at_k(a, b, k): a.shape = -1; raise ValueError",
+        "class Bad(float):\n    def __float__(self): raise KeyError\ndef recall_at_k(a, b, k): return Bad()",
+        "class Bad:\n    @property\n    def __class__(self): raise KeyError\ndef recall_at_k(a, b, k): return Bad()",
+        "recall_at_k = type('x' * 10**7, (), {'__init__': lambda *_: None})",
+        "import ctypes; ctypes.string_at(0)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        *(
+            f"import os\nfor at in range(3, 64):\n    try: os.write(at, {some})\n    except OSError: pass\n" + RIGHT
+            for some in ("b'[' * 100_000 + bytes([10])", "b'x' * 10_000_000")
+        ),
+    ],
+    ids=lambda source: source[:60],
+)
+def test_no_program_breaks_out_of_the_box(source):
+    found = run(source, seconds=10)
+    assert found.stopped in {"", "syntax", "failed", "no_function", "time", "output", "ended"}
+    assert len(found.marked.marks) == len(f3_cases())
+    for words in (found.message, found.printed, *map(str, found.marked.parameters.values())):
+        words.encode()
+    assert len(found.message) <= codebox.WORDS
+
+
+@pytest.mark.parametrize("answer", ["10**400", "1j", "np.complex128(1)", "np.array([0.5])", "'0.5'", "True", "None"])
+def test_what_is_no_number_is_no_answer(answer):
+    found = run(f"import numpy as np\ndef recall_at_k(a, b, k): return {answer}", seconds=30)
+    assert (found.stopped, found.marked.correct) == ("", False)
+    assert found.marked.hint in ("no_number", "raised")
+
+
+def test_the_expected_answers_are_nowhere_in_the_box():
+    found = run("""
+import gc, os, sys
+print([name for _, _, names in os.walk(".") for name in names])
+frame, there = sys._getframe(), []
+while frame:
+    there += [name for name in (*frame.f_locals, *frame.f_globals) if "expected" in name or "misreading" in name]
+    frame = frame.f_back
+there += [one for one in gc.get_objects() if type(one) is dict and {"expected", "misreadings"} & set(map(str, one))]
+print(there)
+try:
+    import recall_core
+except ImportError:
+    print("no module of ours")
+""")
+    assert found.printed == "[]\n[]\nno module of ours\n"
+
+
+def test_a_box_that_cannot_be_opened_is_told(monkeypatch):
+    def fail(*_args, **_choices):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(codebox.subprocess, "Popen", fail)
+    with pytest.raises(DataError, match=r"cannot be opened \(Resource temporarily unavailable\)"):
+        run(RIGHT)
 
 
 @posix

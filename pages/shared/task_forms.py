@@ -166,6 +166,10 @@ def _say_boxed(boxed: codebox.Boxed) -> None:
         st.code(f"# {parameters['case']}\n{inputs}\n# {_expected()}: {expected}\n# {_got()}: {got}", language="python")
     if boxed.printed:
         st.code(boxed.printed, language=None)
+    if "memory" in boxed.without:
+        st.caption(_("This system sets no limit to the memory that the code takes."))
+    if "children" in boxed.without:
+        st.caption(_("On this system a program that the code starts and lets go of runs on."))
 
 
 def _expected() -> str:
