@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.shared import cached, choices, conventions, copying, shell
-from pages.shared.cached import ROOT
 from pages.shared.words import _, plain
 
 here = shell.enter()
@@ -39,7 +38,7 @@ if source == "typed":
     rankings, key = ([] if one is None else [one]), f"typed {text}"
 else:
     evaluation = here.evaluation
-    key, command = cached.evaluation_key(evaluation.dataset, evaluation.spec), choices.to_command(here.spec, ROOT)
+    key, command = cached.evaluation_key(evaluation.dataset, evaluation.spec), choices.to_command(here.spec)
     st.markdown(f":small[:gray[{plain(choices.counts_line(here.name, evaluation))}]]")
     rankings = conventions.of_evaluation(evaluation)
     if source == "one":

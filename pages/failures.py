@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.shared import banner, choices, copying, corrections, disturb, failure_list, gallery, shell, triaging
-from pages.shared.cached import ROOT
 from pages.shared.words import _
 
 here = shell.enter()
@@ -53,5 +52,5 @@ if not everything.empty:
 corrections.folded(here)
 copying.buttons(
     {**here.query, **failure_list.link(chosen)},
-    failure_list.command(choices.to_command(here.spec, ROOT), here.k, chosen),
+    failure_list.command(choices.to_command(here.spec), here.k, chosen),
 )

@@ -18,7 +18,6 @@ from pages.shared import (
     taking_home,
     tiles,
 )
-from pages.shared.cached import ROOT
 from pages.shared.words import _, plain
 
 N_WORST = 9
@@ -99,4 +98,4 @@ st.subheader(_("How these numbers were made"), anchor=False)
 how = engine_words.describe(evaluation.spec.replace(data=here.name))
 st.markdown(plain(how.replace(str(here.folder), here.name)))
 taking_home.buttons(here, evaluation)
-copying.buttons({**here.query, **slicing.link(only)}, choices.to_command(here.spec, ROOT))
+copying.buttons({**here.query, **slicing.link(only)}, choices.to_command(here.spec))

@@ -3,6 +3,7 @@
 The modules, in the order in which data flows; imports run the same way:
 
 ``version``      the version of the program, in one place
+``program``      what printed commands begin with, installed or in a checkout
 ``errors``       ``DataError`` and ``MissingDependency``
 ``rights``       what data may prescribe, what a visitor may name, and what the starter of the program alone may
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
@@ -67,6 +68,8 @@ The modules, in the order in which data flows; imports run the same way:
 ``report``       an evaluation as text, JSON or CSV
 ``html_report``  an evaluation as one HTML file, with curves and the worst queries
 ``runs``         an evaluation saved to a folder, and opened again
+``roots``        which data sets and saved runs lie at a place
+``launch``       the app opened by a command: for one person, or for a class
 ``cli``          arguments to calls
 
 Examples

@@ -7,16 +7,18 @@ carries the report alone.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from . import ann, distributed, failures, html_report, leakage, report, runs, triage
+from . import ann, distributed, failures, html_report, launch, leakage, program, report, runs, triage
 from .comparison import compare, default_metrics, run_table
 from .corruption import KINDS as CORRUPTIONS
 from .dataset import Dataset, load
@@ -42,7 +44,12 @@ from .version import VERSION
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    parsed = parser().parse_args(arguments)
+    if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
+        # Reports, JSON and CSV are UTF-8 wherever they are sent, not what the terminal's language happens to be.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    given, more = _split_off(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser().parse_args(given)
+    parsed.more = more
     run: Callable[[argparse.Namespace], None] = parsed.run
     try:
         run(parsed)
@@ -62,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """All commands and options: the help is the reference."""
-    top = argparse.ArgumentParser(prog="python -m recall_core", description="Evaluate image retrieval.")
+    top = argparse.ArgumentParser(prog=program.command(), description="Evaluate image retrieval.")
     top.add_argument("--version", action="version", version=f"recall-explorer {VERSION}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
@@ -75,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
     _add_glyphlab(commands.add_parser("glyphlab", help="write the lab's files to a folder"))
     _add_leakage(commands.add_parser("leakage", help="show what leaks, and what it does to the number, over seeds"))
     _add_ann(commands.add_parser("ann", help="tell the error of an approximate index from the representation's"))
+    _add_app(commands.add_parser("app", help="open the app on your data, in the browser of this machine"))
+    _add_class(commands.add_parser("class", help="open the app to everybody in the room: an address and a QR code"))
+    _add_paths(commands.add_parser("paths", help="print where data, bundled data and what the app keeps lie"))
     return top
 
 
@@ -537,6 +547,94 @@ def _ann(parsed: argparse.Namespace) -> None:
         _print_json(spelled | report.ann_json(whole))
     else:
         print(report.ann_text(whole), end="")
+
+
+def _add_app(command: argparse.ArgumentParser) -> None:
+    _add_served(command)
+    command.add_argument("--no-browser", action="store_true", help="print the address, and leave the browser alone")
+    command.set_defaults(run=_app)
+
+
+def _add_class(command: argparse.ArgumentParser) -> None:
+    _add_served(command)
+    help = "listen there alone, where the machine has several (default: all of them)"
+    command.add_argument("--address", metavar="ADDRESS", help=help)
+    command.set_defaults(run=_class)
+
+
+def _add_served(command: argparse.ArgumentParser) -> None:
+    option = command.add_argument
+    kinds = "a data set, a table, a saved run, or a folder of data sets (default: the data sets that come along)"
+    option("data", metavar="FOLDER|TABLE|RUN", nargs="?", help=kinds)
+    option("--embeddings", metavar="FILE", nargs="+", default=[], help="further vectors of the data set")
+    option("--port", metavar="N", type=int, help=f"(default: the first free one from {launch.PORT})")
+    command.epilog = "What follows -- is passed on to Streamlit, as in: -- --server.maxUploadSize=200"
+
+
+def _app(parsed: argparse.Namespace) -> None:
+    launch.check_installed()
+    environment, opened = launch.opening(parsed.data, parsed.embeddings)
+    port = launch.free_port(launch.HERE, parsed.port)
+    if port != (parsed.port or launch.PORT):
+        print(f"port {launch.PORT} is in use: this is {port}", file=sys.stderr)
+    address = f"http://{launch.HERE}:{port}"
+
+    def ready() -> None:
+        print(f"Recall Explorer is at {address}{opened}\nCtrl-C ends it", flush=True)
+        if not parsed.no_browser:
+            launch.open_browser(address + opened)
+
+    launch.serve(port, launch.HERE, environment=environment, more=parsed.more, ready=ready)
+
+
+def _class(parsed: argparse.Namespace) -> None:
+    launch.check_installed()
+    environment, opened = launch.opening(parsed.data, parsed.embeddings)
+    listens = launch.EVERYWHERE if parsed.address is None else launch.check_address(parsed.address)
+    reached = launch.network_addresses() if parsed.address is None else [parsed.address]
+    if not reached:
+        raise DataError("this machine is in no network; connect it, or name one of its addresses with --address")
+    port = launch.free_port(listens, parsed.port)
+    if port != (parsed.port or launch.PORT):
+        print(f"port {launch.PORT} is in use: this is {port}", file=sys.stderr)
+    addresses = [f"http://{name}:{port}{opened}" for name in reached]
+
+    def ready() -> None:
+        lines = [f"Recall Explorer is at {addresses[0]}", launch.qr_code(addresses[0])]
+        lines += [f"or at {address}" for address in addresses[1:]]
+        lines += ["Everybody in this network can open it, without a password. Ctrl-C ends it."]
+        print("\n".join(lines), flush=True)
+
+    data, tell = dict(parse_qsl(urlsplit(opened).query)).get("data"), _teller()
+    launch.serve(
+        port,
+        listens,
+        environment=environment | launch.CLOSED,
+        more=parsed.more,
+        prepare=lambda app: launch.warm(app, [data] if data else [], tell),
+        ready=ready,
+    )
+
+
+def _add_paths(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(run=_paths)
+
+
+def _paths(parsed: argparse.Namespace) -> None:
+    app = launch.app_file()
+    print(f"data root:    {launch.data_root()}  (RECALL_DATA_ROOT)")
+    print(f"state:        {triage.state_folder()}  (RECALL_STATE_DIR)")
+    print(f"bundled data: {app.parent / 'data'}")
+    print(f"app:          {app}")
+
+
+def _split_off(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split off what follows ``--`` for the commands that pass it on to Streamlit."""
+    words = list(arguments)
+    if words[:1] in (["app"], ["class"]) and "--" in words:
+        at = words.index("--")
+        return words[:at], words[at + 1 :]
+    return words, []
 
 
 def _teller() -> Callable[[str, int, int], None]:

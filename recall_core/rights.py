@@ -8,13 +8,19 @@ else typed, name neither; whatever they name is checked here and nowhere else.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from .errors import DataError
 
-DATA_ROOT, CODE_BOX = "RECALL_DATA_ROOT", "RECALL_CODE_BOX"
-"""What the starter says in the environment: where the data sets lie, and that learners' code may run."""
+DATA_ROOT, EMBEDDINGS = "RECALL_DATA_ROOT", "RECALL_EMBEDDINGS"
+CODE_BOX, TYPED_PATHS = "RECALL_CODE_BOX", "RECALL_TYPED_PATHS"
+"""What the starter says in the environment: where the data sets lie (or the one that there is), and files of further
+vectors for that one; that learners' code may run, that no path may be typed."""
+
+LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
+"""How this machine calls itself."""
 
 PRESCRIBED = ("relevant", "relevant_pairs", "junk_same", "protocol", "scores")
 """Fields of a spec that data may prescribe where the user leaves the choice open. A form that needs another adds it."""
@@ -34,6 +40,46 @@ def data_root(usual: Path) -> Path:
 def code_runs() -> bool:
     """May code that a visitor typed run here? Only where the starter set ``RECALL_CODE_BOX`` to 1."""
     return os.environ.get(CODE_BOX) == "1"
+
+
+def may_type_paths(address: str, headers: Mapping[str, str]) -> bool:
+    """May a visitor open any folder of this machine by typing its path? Only the person who sits at it.
+
+    Parameters
+    ----------
+    address : str
+        Where the server listens: on this machine alone, or nobody may.
+    headers : mapping
+        Of the visitor's connection. A proxy on this machine lets others in; then the browser's own account of where it
+        went (``Origin``) is another name, and most proxies say themselves that they are one.
+    """
+    if os.environ.get(TYPED_PATHS) == "0" or address not in LOCAL:
+        return False
+    names = {name.lower() for name in headers}
+    if any(name == "forwarded" or name.startswith("x-forwarded") for name in names):
+        return False
+    try:
+        return urlsplit(headers.get("Origin", "")).hostname in LOCAL
+    except ValueError:
+        return False
+
+
+def given_vectors(data: str | Path) -> dict[str, Path]:
+    """Which further vectors did the person who started the program give for this data set: name → file?
+
+    They are those of ``RECALL_EMBEDDINGS``, for the data set that ``RECALL_DATA_ROOT`` itself is.
+    """
+    files = [Path(name) for name in os.environ.get(EMBEDDINGS, "").split(os.pathsep) if name]
+    root = os.environ.get(DATA_ROOT)
+    if not files or not root or not Path(data).exists() or not Path(data).samefile(Path(root).expanduser()):
+        return {}
+    return vector_names(files)
+
+
+def vector_names(files: Sequence[Path]) -> dict[str, Path]:
+    """Name each file of vectors by its file name, or by its path where two share one."""
+    names = [file.name for file in files]
+    return {name if names.count(name) == 1 else str(file): file for name, file in zip(names, files, strict=True)}
 
 
 def is_inside(path: Path, folder: Path) -> bool:

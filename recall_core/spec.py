@@ -16,6 +16,7 @@ from os import PathLike
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
+from . import program
 from .corruption import DRAWN, parse
 from .errors import DataError
 
@@ -240,7 +241,7 @@ class Spec:
     def to_command(self) -> str:
         """Spell it as a command line that prints the same numbers."""
         data = f"./{self.data}" if self.data.startswith("-") else self.data
-        words = ["python", "-m", "recall_core", "evaluate", data]
+        words = [*program.words(), "evaluate", data]
         for field in fields(self)[1:]:
             value, flag = getattr(self, field.name), "--" + field.name.replace("_", "-")
             if field.name == "columns":

@@ -8,9 +8,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from recall_core import program
 from tests.browser import app, chromium, dark_page, fresh_app, page, profiles
 
-__all__ = ["DATA", "ROOT", "SHARED", "app", "chromium", "dark_page", "fresh_app", "needs_shared", "page", "profiles"]
+__all__ = [
+    "DATA",
+    "PROGRAM",
+    "ROOT",
+    "SHARED",
+    "app",
+    "chromium",
+    "dark_page",
+    "fresh_app",
+    "needs_shared",
+    "page",
+    "profiles",
+]
 
 # No test asserts a time: a slow machine is not a fault. In CI the examples are the same at each run.
 settings.register_profile(
@@ -22,9 +35,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 DATA = ROOT / "data"
 
+PROGRAM = program.words()
+"""How a command that a server prints begins: the package may be installed where the tests run, or not."""
+
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason="real data and public cases are not here (a folder named shared beside the checkout)"
 )
+
+
+@pytest.fixture(autouse=True)
+def a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print commands as in a checkout, whether the package is installed or not."""
+    monkeypatch.setattr(program, "words", lambda: program.MODULE)
 
 
 @pytest.fixture(autouse=True)

@@ -138,12 +138,15 @@ def test_a_link_spells_every_choice_and_survives_the_way(lab: Dataset) -> None:
     assert dict(parse_qsl(urlencode(query))) == query
 
 
-def test_the_command_names_files_from_the_folder_of_the_app() -> None:
+def test_the_command_names_files_from_the_folder_in_which_the_app_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     spec = Spec(str(LAB), query_images=str(LAB / "corrupted_test.npy"))
-    command = choices.to_command(spec, ROOT)
+    command = choices.to_command(spec)
     assert command.startswith("python -m recall_core evaluate data/glyphlab")
     assert "--query-images data/glyphlab/corrupted_test.npy" in command
-    assert "/elsewhere/mine" in choices.to_command(Spec("/elsewhere/mine"), ROOT)
+    assert "/elsewhere/mine" in choices.to_command(Spec("/elsewhere/mine"))
+    monkeypatch.chdir("/")
+    assert str(LAB.relative_to("/")) in choices.to_command(spec), "a path from elsewhere would lead nowhere"
 
 
 def test_harder_questions_are_offered_while_they_are_harder(lab: Dataset) -> None:

@@ -1,10 +1,12 @@
 """Journeys through the app in a real browser."""
 
 import re
+import shlex
 
 import pytest
 
 from tests.browser import Server, open_page, settle, showing
+from tests.conftest import PROGRAM
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 pytestmark = pytest.mark.browser
@@ -166,4 +168,4 @@ def test_the_copied_link_shows_the_same_to_a_colleague(app: Server, page: Page) 
     expect(page.get_by_test_id("stMetricValue").first).to_have_text(shown)
     page.get_by_role("button", name="Copy command").click()
     command = page.evaluate("navigator.clipboard.readText()")
-    assert command.startswith("python -m recall_core evaluate data/glyphlab")
+    assert command.startswith(shlex.join([*PROGRAM, "evaluate", "data/glyphlab"]))

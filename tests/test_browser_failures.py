@@ -1,6 +1,7 @@
 """Journeys from the failures to their causes and back, in a real browser."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from recall_core import cli, evaluate, load
 from recall_core.failures import SORTS, failures
 from tests.browser import Server, open_page, settle, showing
+from tests.conftest import PROGRAM
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 pytestmark = pytest.mark.browser
@@ -169,8 +171,8 @@ def test_the_downloaded_file_is_what_the_command_prints(
     with page.expect_download() as download:
         page.get_by_role("button", name="Download as CSV").click()
     download.value.save_as(tmp_path / "failures.csv")
-    words = page.get_by_text("python -m recall_core failures").inner_text().split()
-    assert cli.main(words[3:]) == 0
+    words = page.get_by_text(shlex.join([*PROGRAM, "failures"])).inner_text().split()
+    assert cli.main(words[len(PROGRAM) :]) == 0
     assert (tmp_path / "failures.csv").read_text(encoding="utf-8") == capsys.readouterr().out
 
 

@@ -1,6 +1,7 @@
 """Journeys on Start: uploads of two visitors, export and back, findings with pictures, text that stays text."""
 
 import io
+import shlex
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from recall_core import load
 from recall_core.uploads import load_upload
 from tests.browser import Server, open_page, settle
-from tests.conftest import DATA
+from tests.conftest import DATA, PROGRAM
 from tests.test_readers import png
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
@@ -136,7 +137,7 @@ def test_names_from_the_data_stay_text_everywhere(app: Server, page: Page) -> No
         page.get_by_role("tab", name=tab).click()
         settle(page)
         only_text(page)
-    expect(page.get_by_text("python -m recall_core audit")).to_be_visible()
+    expect(page.get_by_text(shlex.join([*PROGRAM, "audit"]))).to_be_visible()
     only_text(page)
     for link in ("Overview", "Failures", "Query", "Leakage", "Definitions"):
         page.get_by_role("link", name=link, exact=True).click()

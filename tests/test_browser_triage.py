@@ -14,7 +14,7 @@ import pytest
 from recall_core import cli, evaluate, load, triage
 from recall_core.failures import failures
 from tests.browser import Server, open_page, serve, settle, showing, visit
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import PROGRAM, SHARED, needs_shared
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 pytestmark = pytest.mark.browser
@@ -363,12 +363,12 @@ def home(page: Page, app: Server, state: Path, data: str, with_files: bool, caps
     again = page.get_by_role("button", name="Re-evaluate with my corrections")
     again.focus()
     page.keyboard.press("Enter")
-    command = page.get_by_text("python -m recall_core evaluate").filter(has_text="--corrections").first
+    command = page.get_by_text(shlex.join([*PROGRAM, "evaluate"])).filter(has_text="--corrections").first
     expect(command).to_be_visible()
     settle(page)
     words = shlex.split(command.inner_text())
     shown = page.get_by_test_id("stTable").locator("tbody tr").all_text_contents()
-    assert cli.main([*words[3:], "--json"]) == 0
+    assert cli.main([*words[len(PROGRAM) :], "--json"]) == 0
     after = json.loads(capsys.readouterr().out)["scores"]
     at = words.index("--corrections")
     assert cli.main([*words[3:at], *words[at + 2 :], "--json"]) == 0

@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from recall_core import curves, failures, images, intruders, rights, sources
+from recall_core import curves, failures, images, intruders, rights, roots, sources
 from recall_core.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation, evaluate, select_queries
@@ -28,7 +28,7 @@ from recall_core.samples import SAMPLES
 from recall_core.spec import FILES, Filter, Spec, write_filter
 from recall_core.vectors import Array
 
-from . import own
+from . import opened, own
 
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
@@ -44,25 +44,33 @@ def data_root() -> Path:
 
 
 def data_sets() -> dict[str, str]:
-    """Which data sets are there: name → what the engine loads. Built-in ones first, folders, this visitor's uploads.
+    """Which data sets are there: name → what the engine loads.
 
-    A name comes from this list or it is nothing: the URL never names a path.
+    Built-in ones first, then those of the data root, which may be a data set itself, and last what this visitor opened
+    or uploaded. A name comes from this list or it is nothing: the URL never names a path.
     """
-    root = data_root()
-    folders = sorted(root.iterdir()) if root.is_dir() else []
+    uploaded = {name: str(upload.folder) for name, upload in own.sets().items()}
+    return _offered_to_all() | opened_data_sets() | uploaded
+
+
+def _offered_to_all() -> dict[str, str]:
     built_in = {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES}
-    brought = {name: str(upload.folder) for name, upload in own.sets().items()}
-    return built_in | {f.name: str(f) for f in folders if _is_offered(f, root)} | brought
+    return built_in | {name: str(path) for name, path in roots.data_sets(data_root()).items()}
 
 
-def _is_offered(folder: Path, root: Path) -> bool:
-    return folder.is_dir() and not folder.name.startswith(".") and rights.is_inside(folder, root)
+def opened_data_sets() -> dict[str, str]:
+    """Which data sets did this visitor open by typing a path? Name → path; a name that is taken gets a number."""
+    return opened.data_sets(_offered_to_all())
 
 
 def own_data_sets() -> list[str]:
-    """Names of the data sets that the visitor brought: neither built in nor the lab's."""
-    uploaded = own.sets()
-    return [name for name in data_sets() if name in uploaded or not (name in SAMPLES or name.startswith(LAB))]
+    """Names of the data sets that the visitor brought, the newest last: neither built in nor bundled."""
+    bundled = ROOT / "data"
+    return [
+        name
+        for name, path in data_sets().items()
+        if path not in SAMPLES and not (Path(path).parent == bundled and name.startswith(LAB))
+    ]
 
 
 def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:

@@ -48,10 +48,15 @@ def offered(dataset: Dataset, folder: Path) -> dict[str, tuple[str, ...]]:
     DataError
         No column can say what is right, or there is nothing to compare.
     """
-    default, labels = sources.resolve(dataset, Spec()), label_columns(dataset)
+    given = rights.given_vectors(folder)
+    needed = None if dataset.pictures is not None or dataset.embeddings else next(iter(given.values()), None)
+    default = sources.resolve(dataset, Spec(embeddings=None if needed is None else str(needed)))
+    labels = label_columns(dataset)
     able = [] if dataset.pictures is None else [*ENCODERS, *(FITTED if _has_training_rows(dataset) else ())]
     return {
-        "embeddings": _first(default.embeddings or NONE, [*dataset.embeddings, *([NONE] if able else [])]),
+        "embeddings": _first(
+            vectors_name(folder, default.embeddings or NONE), [*dataset.embeddings, *given, *([NONE] if able else [])]
+        ),
         "encoder": _first(NONE if default.scores or not able else next(iter(ENCODERS)), able),
         "split": _first(default.split or NONE, [name for name in splits.SPLITS if _fits(dataset, name)]),
         "relevant": _first(default.relevant or JUDGED, labels),
@@ -106,12 +111,25 @@ def make_spec(
         corrupt=changed.get("corrupt"),
         junk_same=changed["junk_same"].replace(NONE, "") if "junk_same" in changed else None,
     )
-    if chosen["embeddings"] != NONE:
+    if chosen["embeddings"] in rights.given_vectors(data):
+        spec = spec.replace(embeddings=vectors_file(Path(data), chosen["embeddings"]))
+    elif chosen["embeddings"] != NONE:
         spec = spec.replace(embeddings=changed.get("embeddings"))
     elif "embeddings" in changed or "encoder" in changed:
         spec = spec.replace(encoder=chosen["encoder"])
-    rights.check_visitor(spec.to_json(), Path(data), offered["embeddings"])
+    given = map(str, rights.given_vectors(data).values())
+    rights.check_visitor(spec.to_json(), Path(data), [*offered["embeddings"], *given])
     return spec.replace(seed=seed) if spec.draws else spec
+
+
+def vectors_file(folder: Path, name: str) -> str:
+    """Spell vectors as a spec does: those that the person who started the program gave by their path."""
+    return str(rights.given_vectors(folder).get(name, name))
+
+
+def vectors_name(folder: Path, spelled: str) -> str:
+    """Undo ``vectors_file``."""
+    return next((name for name, file in rights.given_vectors(folder).items() if str(file) == spelled), spelled)
 
 
 def read_where(spelled: str) -> Filter:
@@ -184,21 +202,20 @@ def to_query(name: str, chosen: Mapping[str, str], **more: str) -> dict[str, str
     return {"data": name} | dict(chosen) | more
 
 
-def to_command(spec: Spec, root: Path) -> str:
-    """Spell the spec as a command; what lies under the folder of the app is named from there."""
-
-    def shown(path: str | None) -> str | None:
-        return path and shown_path(Path(path), root)
-
-    return spec.replace(data=shown(spec.data) or "", query_images=shown(spec.query_images)).to_command()
+def to_command(spec: Spec) -> str:
+    """Spell the spec as a command, with its files as ``shown_path`` spells them."""
+    named = {field: getattr(spec, field) for field in ("query_images", "embeddings")}
+    files = {field: path and shown_path(Path(path)) for field, path in named.items()}
+    return spec.replace(data=spec.data and shown_path(Path(spec.data)), **files).to_command()
 
 
-def shown_path(path: Path, root: Path) -> str:
-    """Spell a path for a command that is run in the folder of the app."""
+def shown_path(path: Path) -> str:
+    """Spell a path for a command that is run in the folder in which the app was started."""
     uploaded = own.shown(path)  # the visitor's machine has it under its own name, not in our folder
     if uploaded is not None:
         return uploaded
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:

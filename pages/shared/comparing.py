@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from recall_core import comparison, report, rights, sheets
+from recall_core import comparison, program, report, roots, sheets
 from recall_core.comparison import Comparison
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 
-from . import cached, charts, choices, gallery, listing, numbers, picturing, shell, taking_home, tiles
+from . import cached, charts, choices, gallery, listing, numbers, opened, picturing, shell, taking_home, tiles
 from .failure_list import signed
 from .gallery import Tile
 from .listing import Row
@@ -47,14 +47,14 @@ def offered(here: shell.Here) -> dict[str, Path | None]:
     """Name what can be compared: encoders and vectors of the data set, and saved runs with their folders."""
     fields = choices.offered(here.dataset, here.folder)
     names = [name for name in fields["encoder"] if name != choices.NONE]
-    names += [VECTORS + name for name in here.dataset.embeddings]
+    names += [VECTORS + name for name in fields["embeddings"] if name != choices.NONE]
     return dict.fromkeys(names) | {SAVED + folder.name: folder for folder in _saved()}
 
 
 def current(here: shell.Here) -> str:
     """Under which of these names stands what the sidebar says?"""
     spec = here.evaluation.spec
-    return VECTORS + spec.embeddings if spec.embeddings else str(spec.encoder)
+    return VECTORS + choices.vectors_name(here.folder, spec.embeddings) if spec.embeddings else str(spec.encoder)
 
 
 def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
@@ -89,7 +89,7 @@ def _choose() -> None:
 def spec_of(here: shell.Here, name: str) -> Spec:
     """Give the spec of the sidebar with another encoder, or other vectors."""
     if name.startswith(VECTORS):
-        return here.spec.replace(embeddings=name.removeprefix(VECTORS), encoder=None)
+        return here.spec.replace(embeddings=choices.vectors_file(here.folder, name.removeprefix(VECTORS)), encoder=None)
     return here.spec.replace(encoder=name, embeddings=None)
 
 
@@ -149,12 +149,12 @@ def commands(
     lines, folders = [], []
     for name in names:
         saved = there[name]
-        folder = "runs/" + re.sub(r"\W+", "-", name) if saved is None else choices.shown_path(saved, cached.ROOT)
+        folder = "runs/" + re.sub(r"\W+", "-", name) if saved is None else choices.shown_path(saved)
         folders.append(folder)
         if saved is None:
-            lines.append(choices.to_command(spec_of(here, name), cached.ROOT) + f" --save {shlex.quote(folder)}")
-    words = ["python", "-m", "recall_core", "compare", *folders, *(["--common"] if common else [])]
-    return "\n".join([*lines, shlex.join([*words, "--metric", *metrics])])
+            lines.append(choices.to_command(spec_of(here, name)) + f" --save {shlex.quote(folder)}")
+    words = ["compare", *folders, *(["--common"] if common else []), "--metric", *metrics]
+    return "\n".join([*lines, program.command(*words)])
 
 
 def epochs(names: Sequence[str]) -> list[int]:
@@ -347,16 +347,5 @@ def _p(value: float) -> str:
 
 def _saved() -> list[Path]:
     """Folders of saved runs: those kept by this app, and those beside the data."""
-    places = (taking_home.runs_folder(), cached.data_root(), cached.data_root() / "runs")
-    found = [(place, folder) for place in places if place.is_dir() for folder in sorted(place.iterdir())]
-    return [folder for place, folder in found if _is_run(folder, place)]
-
-
-def _is_run(folder: Path, place: Path) -> bool:
-    return (
-        folder.is_dir()
-        and rights.is_inside(folder, place)
-        and not folder.name.startswith(".")
-        and (folder / "report.json").is_file()
-        and (folder / "ranking.npz").is_file()
-    )
+    places = (taking_home.runs_folder(), cached.data_root(), *opened.folders())
+    return [folder for place in places for folder in roots.runs(place)]

@@ -10,7 +10,6 @@ from recall_core import comparison, report, triage
 from recall_core.errors import DataError
 
 from . import cached, choices, numbers, shell, triaging
-from .cached import ROOT
 from .failure_list import signed
 from .words import _, plain, plural
 
@@ -101,7 +100,7 @@ def _corrected(here: shell.Here, judged: int) -> None:
     found = comparison.before_after(before, after, [f"recall@{here.k}", "map"])
     st.table(_table(found), hide_index=True)
     shell.quiet(_("Another rule of what is right is another question, so no test is made between the two."))
-    st.code(choices.to_command(spec, ROOT), language=None, wrap_lines=True)
+    st.code(choices.to_command(spec), language=None, wrap_lines=True)
 
 
 def _want_corrected() -> None:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
+from recall_core import program, roots
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 from recall_core.uploads import UPLOADABLE
 
-from . import cached, gallery, mend, own, shell, tiles
+from . import cached, gallery, mend, opened, own, shell, tiles
 from .gallery import Tile
 from .keys import key
 from .words import _, number, plain
@@ -106,8 +108,8 @@ def _own() -> Door:
     """Make the door to the visitor's own data: the last upload, else the first folder that can be read, or how to."""
     title = _("Your own data")
     names = cached.own_data_sets()
-    uploaded = [name for name in reversed(names) if name in own.sets()]
-    for name in [*uploaded, *names]:
+    uploaded, typed = own.sets(), cached.opened_data_sets()
+    for name in [*(name for name in reversed(names) if name in uploaded or name in typed), *names]:
         try:
             dataset = cached.dataset(name)
             pictures = tiles.sample(dataset, 1, N_TILES)
@@ -115,15 +117,18 @@ def _own() -> Door:
             continue  # its own page says what is wrong
         if name in uploaded:
             text = _("Uploaded. Only you see it, until you close or reload this page.")
+        elif name in typed:
+            text = _("From `{root}`, until you close or reload this page.").format(root=typed[name])
         else:
-            text = _("From your folder `{root}`.").format(root=_shown_root())
+            text = _("From your folder `{root}`.").format(root=cached.data_root())
         if len(names) > 1:
             text += " " + _("The list at the left has {n} more.").format(n=number(len(names) - 1))
         meaning = _("Pictures in {name}").format(name=plain(name))
         return Door(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
-    text = _("Your pictures with a table that names them, as here: upload them, or make a folder in `{root}`.")
+    text = _("Your images with a table that names them, as here: upload them, or start the app on their folder:")
     form = "metadata.csv    path,group\ncup1.jpg        cup1.jpg,cup\ncup2.jpg        cup2.jpg,cup"
-    return Door(title, "", "\n".join([text.format(root=_shown_root()), *_code(form)]), [], "", "", uploads=True)
+    lines = [text, f"`{program.command('app', 'FOLDER')}`", *_code(form)]
+    return Door(title, "", "\n".join(lines), [], "", "", uploads=True)
 
 
 def _ask_for_files() -> None:
@@ -137,8 +142,36 @@ def _ask_for_files() -> None:
             key="files",
         )
         st.form_submit_button(_("Read these files"), on_click=_receive, width="stretch")
+    if opened.allowed():
+        _ask_for_a_folder()
     if "upload_problem" in st.session_state:
         st.error(plain(st.session_state.pop("upload_problem")))
+
+
+def _ask_for_a_folder() -> None:
+    """Take a path from the visitor, who sits at the machine of the server."""
+    with st.popover(_("Open a folder"), width="stretch"), st.form("folder", border=False):
+        st.text_input(
+            _("Path of a folder, a table or a saved run on this machine"),
+            key="folder_path",
+            placeholder="/home/ana/shop",
+        )
+        st.form_submit_button(_("Open"), on_click=_open_folder, width="stretch")
+
+
+def _open_folder() -> None:
+    """Open what lies there: a data set is chosen, a saved run shown on Compare."""
+    try:
+        root = opened.add(st.session_state["folder_path"])
+    except DataError as problem:
+        st.session_state["upload_problem"] = str(problem)
+        return
+    sets = [name for name, path in cached.opened_data_sets().items() if Path(path).is_relative_to(root)]
+    if sets:
+        shell.choose(sets[0])
+    else:
+        first = root if roots.is_run(root) else roots.runs(root)[0]
+        shell.go("compare", runs=f"saved:{first.name}")
 
 
 def _receive() -> None:
@@ -164,8 +197,3 @@ def _receive() -> None:
 
 def _code(text: str) -> list[str]:
     return ["```text", text, "```"]
-
-
-def _shown_root() -> str:
-    root = cached.data_root()
-    return str(root.relative_to(cached.ROOT)) if root.is_relative_to(cached.ROOT) else str(root)

@@ -53,7 +53,7 @@ def show(here: Here) -> None:
 
 def command(here: Here) -> str:
     """Give the command that prints the same findings."""
-    return choices.to_command(here.spec, cached.ROOT).replace(" evaluate ", " audit ", 1)
+    return choices.to_command(here.spec).replace(" evaluate ", " audit ", 1)
 
 
 def counts(found: Inspection) -> str:

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 import pandas as pd
 import streamlit as st
 
-from recall_core import ann
+from recall_core import ann, program
 from recall_core.ann import Experiment, Progress, Trial
 from recall_core.dataset import Dataset
 from recall_core.evaluation import Evaluation
@@ -220,14 +220,14 @@ def _chosen(here: Here) -> Asked:
         len(evaluation.directions[0].split.gallery),
         evaluation.counts["n_dim"] or 0,
         partial(_measure_chosen, here.dataset, spec),
-        choices.to_command(spec, cached.ROOT).replace(" evaluate ", " ann ", 1),
+        choices.to_command(spec).replace(" evaluate ", " ann ", 1),
         {"vectors": "chosen"},
         evaluation,
     )
 
 
 def _made(size: int) -> Asked:
-    command = f"python -m recall_core ann --synthetic {size}x{N_DIM} --queries {N_QUERY}"
+    command = program.command("ann", "--synthetic", f"{size}x{N_DIM}", "--queries", str(N_QUERY))
     link = {"vectors": "made", "size": str(size)}
     return Asked(f"made {size}", size, N_DIM, partial(_measure_made, size), command, link)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from recall_core import ann, draws, leakage, lesson
+from recall_core import ann, draws, leakage, lesson, program
 from recall_core.dataset import Dataset
 from recall_core.draws import Halves
 from recall_core.evaluation import Evaluation
@@ -50,7 +50,7 @@ def corrupted() -> str:
 
 def command(given: Spec) -> str:
     """Spell the command that prints the same numbers."""
-    return choices.to_command(given, cached.ROOT)
+    return choices.to_command(given)
 
 
 def halves() -> Halves:
@@ -80,7 +80,8 @@ def index_trials() -> pd.DataFrame:
 
 def index_command() -> str:
     """Spell the command that prints the same numbers."""
-    return f"python -m recall_core ann --synthetic {INDEX_SIZE}x{INDEX_DIM} --queries {INDEX_QUERIES} --index {INDEX}"
+    made = ("--synthetic", f"{INDEX_SIZE}x{INDEX_DIM}", "--queries", str(INDEX_QUERIES), "--index", INDEX)
+    return program.command("ann", *made)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -16,7 +16,7 @@ from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 from recall_core.training import Arm
 
-from . import cached, choices, copying, gallery, leak_charts, leaks, seeds, shell, tiles
+from . import choices, copying, gallery, leak_charts, leaks, seeds, shell, tiles
 from .gallery import Tile
 from .leaks import Chosen
 from .words import _, language, number, plain, plural
@@ -244,7 +244,7 @@ def _copy(chosen: Chosen, table: pd.DataFrame, link: Mapping[str, str]) -> None:
 
 
 def _command(spec: Spec) -> None:
-    st.code(choices.to_command(spec, cached.ROOT), language="bash", wrap_lines=True)
+    st.code(choices.to_command(spec), language="bash", wrap_lines=True)
 
 
 def _ask_seed(place: Place) -> tuple[int, Place]:

@@ -80,7 +80,7 @@ class Chosen:
 
     def command(self, n_seed: int) -> str:
         """Spell the command that prints the same numbers; the lab needs no files there."""
-        spelled = choices.to_command(self.spec, cached.ROOT).replace(" evaluate ", " leakage ", 1)
+        spelled = choices.to_command(self.spec).replace(" evaluate ", " leakage ", 1)
         if self.name == cached.LAB:
             spelled = spelled.replace(f" leakage data/{cached.LAB}", " leakage", 1)
         return spelled + f" --part {self.part}" + ("" if self.part == "same-picture" else f" --seeds {n_seed}")

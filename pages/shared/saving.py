@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from recall_core import program
 from recall_core.export import export_zip
 
 from .shell import Here, quiet
@@ -14,7 +15,7 @@ N_ITEMS = 20_000
 def button(here: Here) -> None:
     """Offer the data set as a zip, which is only made when the button is clicked."""
     if len(here.dataset) > N_ITEMS:
-        quiet(_("To save it: `python -m recall_core export DATA FOLDER`"))
+        quiet(_("To save it: {command}").format(command=f"`{program.command('export', 'DATA', 'FOLDER')}`"))
         return
     st.download_button(
         _("Export"),

@@ -50,7 +50,7 @@ def _save(here: shell.Here, evaluation: Evaluation) -> None:
         st.markdown(_("A run of uploaded data is not kept: others could see it. The report as a file is yours."))
         return
     spec = evaluation.spec
-    made = f"{here.name}-{spec.encoder or spec.embeddings or 'scores'}"
+    made = f"{here.name}-{spec.encoder or Path(spec.embeddings or 'scores').stem}"
     st.text_input(_("Name"), made, key="run_name", max_chars=80)
     st.button(_("Save"), key="save_run", on_click=_keep, args=(evaluation,))
     for key, show in (("run_problem", st.error), ("run_saved", st.success)):
