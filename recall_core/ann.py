@@ -293,7 +293,7 @@ def experiment_of(
     relevance = protocol.relate(dataset, spec, split)
     others = {}
     for name in runs:
-        matrix, more = sources.score_matrix(dataset, Path(name), split)
+        matrix, more = sources.score_matrix(dataset, Path(name), split, choices.get("ks", KS))
         others[name] = rank_scores(matrix, relevance, top=max(choices.get("ks", KS)))
         found += more
     if len(kept) > 1:

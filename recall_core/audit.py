@@ -122,13 +122,18 @@ def own_picture_kept(ids: Text, split: Split, relevance: Relevance) -> list[Find
     return [Finding("own_picture", "error", len(kept), message, _first(ids[split.query[kept]]))]
 
 
-def right_copies(ids: Text, split: Split, relevance: Relevance, same: Pairs) -> list[Finding]:
-    """How many queries have an exact copy in the gallery that is another row, and counts as right?
+def right_copies(
+    ids: Text, split: Split, relevance: Relevance, same: Pairs, *, of_images: bool = True
+) -> list[Finding]:
+    """How many queries have an exact copy in the gallery that is another row, and is relevant?
 
     Parameters
     ----------
     same : Pairs
         Rows of the table that are exactly the same; of many equal ones, each with the first is enough.
+    of_images : bool
+        Are they the same image? Otherwise their vectors are equal, which hash codes and collapsed encoders give to
+        different images too, so that nothing is known to be inflated.
     """
     if not len(same):
         return []
@@ -140,6 +145,12 @@ def right_copies(ids: Text, split: Split, relevance: Relevance, same: Pairs) -> 
     found = np.unique(query[(content[asks] == content[answers]) & (asks != answers)])
     if not len(found):
         return []
+    if not of_images:
+        message = (
+            f"{split.name}: {len(found)} of {len(split.query)} queries have exactly the vector of a relevant gallery "
+            "item; the encoder does not tell the two apart, or they are copies of one image"
+        )
+        return [Finding("equal_vectors", "note", len(found), message, _first(ids[split.query[found]]))]
     message = (
         f"{split.name}: {len(found)} of {len(split.query)} queries have an exact copy in the gallery, as another row, "
         "that counts as right: they find it whatever the encoder, and the score is inflated"

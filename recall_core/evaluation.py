@@ -216,7 +216,7 @@ def evaluate(
     notes += sources.same_pictures(dataset, spec, same)
     matrix = None
     if spec.scores is not None:
-        matrix, found = sources.score_matrix(dataset, Path(spec.scores), splits[0])
+        matrix, found = sources.score_matrix(dataset, Path(spec.scores), splits[0], spec.ks)
         notes += found
     if spec.rerank is not None:
         ranker = partial(rank_here, by=_reranker(spec.rerank))

@@ -32,7 +32,7 @@ SMALL = 64
 REASONS = {
     **{name: f"nothing is relevant: {why}" for name, why in NOTHING_RELEVANT.items()},
     "not_retrieved": "no relevant item was retrieved",
-    "near_duplicate": "the best wrong answer is nearly the same picture as a relevant one",
+    "near_duplicate": "the best wrong match is nearly the same image (without images: vector) as a relevant one",
     "tie": "a relevant item is exactly as similar as one of the first k, and stands behind it",
     "close": f"the first relevant item stands after k, but not beyond {DEEP} times k",
     "deep": f"the first relevant item stands beyond {DEEP} times k",

@@ -354,6 +354,11 @@ def _union(a: Sets, b: Sets, n_gallery: int) -> Sets:
     return _from_keys(np.union1d(_keys(a, n_gallery), _keys(b, n_gallery)), a.n_query, n_gallery)
 
 
+def compares_images(dataset: Dataset, spec: Spec) -> bool:
+    """Do the similarities come from the data set's images, and not from vectors or scores that the user brings?"""
+    return spec.scores is None and spec.embeddings is None and dataset.pictures is not None
+
+
 def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, same: Pairs) -> list[audit.Finding]:
     """What is to be known about one direction before its number is believed; ``same`` are rows that are copies."""
     value = None if spec.relevant is None else dataset.values(spec.relevant)
@@ -371,5 +376,6 @@ def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, s
     found += audit.own_picture_kept(dataset.ids, split, relevance)
     found += audit.same_view(dataset.role("view"), split)
     if spec.query_images is None and spec.corrupt is None:
-        found += audit.right_copies(dataset.ids, split, relevance, same)
+        of_images = compares_images(dataset, spec)
+        found += audit.right_copies(dataset.ids, split, relevance, same, of_images=of_images)
     return found + (audit.groups_lacking_a_side(group, split) if spec.split == "by-view" else [])

@@ -114,8 +114,13 @@ def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
     return pictures, rows
 
 
-def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, list[Finding]]:
+def score_matrix(dataset: Dataset, path: Path, split: Split, ks: Sequence[int] = ()) -> tuple[Array, list[Finding]]:
     """Find the user's scores of this direction, and what is to be said about them.
+
+    Parameters
+    ----------
+    ks : sequence of int
+        Where the lists are cut: lists that are shorter are counted.
 
     Returns
     -------
@@ -166,7 +171,24 @@ def score_matrix(dataset: Dataset, path: Path, split: Split) -> tuple[Array, lis
         )
         examples = tuple(map(str, dataset.ids[split.query[without]][: audit.N_EXAMPLES]))
         found.append(Finding("without_result", "warning", n, message, examples))
+    found += _short_lists(dataset, path, split, matrix, ks)
     return matrix, found
+
+
+def _short_lists(dataset: Dataset, path: Path, split: Split, matrix: Array, ks: Sequence[int]) -> list[Finding]:
+    """Which lists end before the largest k, though the gallery does not?"""
+    if matrix.dtype.kind != "f" or not ks:
+        return []
+    n_listed = np.count_nonzero(~np.isnan(matrix), axis=1)
+    short = np.flatnonzero((n_listed > 0) & (n_listed < min(max(ks), matrix.shape[1])))
+    if not len(short):
+        return []
+    message = (
+        f"{len(short)} of {len(matrix)} queries in {split.name}: {path.name} lists fewer than k = {max(ks)} items for "
+        f"them (the shortest list has {n_listed[short].min()}); what is not listed counts as not retrieved"
+    )
+    examples = tuple(map(str, dataset.ids[split.query[short]][: audit.N_EXAMPLES]))
+    return [Finding("short_lists", "warning", len(short), message, examples)]
 
 
 def leave_out_bad_rows(
@@ -228,7 +250,7 @@ def copies(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array |
     taken = np.unique(np.concatenate([rows for split in splits for rows in (split.query, split.gallery)]))
     if spec.scores is not None:
         pairs = same_content([])
-    elif spec.embeddings is None and dataset.pictures is not None:
+    elif protocol.compares_images(dataset, spec) and dataset.pictures is not None:
         digests = picture_digests(dataset.pictures.select(taken))
         pairs = same_content([None if one == UNREADABLE else one for one in digests])
     elif asked is not None:
@@ -239,14 +261,21 @@ def copies(dataset: Dataset, spec: Spec, splits: Sequence[Split], asked: Array |
 
 
 def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
-    """Which items under different names are one picture twice?
+    """Which items under different names are one image twice, or have the same vector?
 
     Under another value of the relevant column, finding the copy counts as an error, whatever is found; in another
-    group, no split by group keeps them apart.
+    group, no split by group keeps them apart. Equal vectors alone say nothing of the images.
     """
+    of_images = protocol.compares_images(dataset, spec)
+    kind, are = (
+        ("same_across_groups", "are exactly the same") if of_images else ("equal_across_groups", "have the same vector")
+    )
     found: list[Finding] = []
     group, name = dataset.columns.get("group"), spec.relevant or dataset.columns.get("group")
-    for column, then in ((name, "finding the copy counts as an error"), (group, "no split by group keeps them apart")):
+    for column, then in (
+        (name, "finding the other counts as an error"),
+        (group, "no split by group keeps them apart" if of_images else "the encoder does not tell them apart"),
+    ):
         if column is None or (found and column == name):
             continue
         value = dataset.values(column)
@@ -256,10 +285,8 @@ def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
             continue
         pairs = [(dataset.ids[same.first[i]], dataset.ids[same.second[i]]) for i in across[: audit.N_EXAMPLES]]
         shown = tuple(f"{one} = {other}" for one, other in pairs)
-        message = (
-            f"{len(across)} pairs of items are exactly the same under another {column}: {'; '.join(shown)}; {then}"
-        )
-        found.append(Finding("same_across_groups", "warning", len(across), message, shown))
+        message = f"{len(across)} pairs of items {are} under another {column}: {'; '.join(shown)}; {then}"
+        found.append(Finding(kind, "warning", len(across), message, shown))
     return found
 
 
@@ -391,9 +418,21 @@ def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) 
     at = np.array(best, dtype=np.intp)
     if len(at) and (at < 0).all():
         raise DataError(f"{name}: none is an id of {dataset.name}, such as {dataset.ids[rows[0]]!r}; check the ids")
-    unused = len(ids) - int((at >= 0).sum())
-    message = f"{name}: {unused} of {len(ids)} are not asked for here, and were passed over"
-    return at, [audit.note("unused_ids", message, unused)] if unused else []
+    known = {str(item) for names in dataset.names for item in names}
+    unknown = [item for item in ids if item not in known]
+    found = []
+    if unknown:
+        shown = tuple(unknown[: audit.N_EXAMPLES])
+        message = (
+            f"{name}: {len(unknown)} of {len(ids)} are no item of {dataset.name}, such as "
+            f"{', '.join(map(repr, shown))}; what they were given is not used, so check for typing errors or padding"
+        )
+        found.append(Finding("unknown_ids", "warning", len(unknown), message, shown))
+    unused = len(ids) - int((at >= 0).sum()) - len(unknown)
+    if unused:
+        message = f"{name}: {unused} of {len(ids)} are not asked for here, and were passed over"
+        found.append(audit.note("unused_ids", message, unused))
+    return at, found
 
 
 def _either(test: Callable[[Array], IntArray], asked: Array, answers: Array, rows: IntArray) -> IntArray:

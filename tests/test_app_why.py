@@ -62,10 +62,10 @@ def test_a_wrong_answer_with_the_label_of_another_is_told(photos: Evaluation) ->
         {"given": np.array([[1.0, 0], [1, 0.01], [1, 0.02], [0, 1], [0.1, 1]])},
     )
     evaluation = evaluate(data)
-    assert "nearly the same picture a2 is a" in why.label_line(evaluation, 2)
+    assert "a2, with nearly the same vector, is a" in why.label_line(evaluation, 2)
     assert "fewer than 5" in why.label_line(evaluation, 3)
     twin = why.twin_line(evaluation, evaluation.directions[0], 0, 2)
-    assert twin == "**Nearly the same picture** as the right one a2."
+    assert twin == "**Nearly the same vector** as the relevant a2."
 
 
 def test_of_scores_alone_is_said_that_it_cannot_be_told(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def sentences() -> Mapping[str, str]:
         "duplicates_content": copies,
         "duplicates_cosine": _("{n} pairs of items have nearly the same vectors"),
         "duplicates_hash": _("{n} pairs of pictures look alike"),
+        "equal_across_groups": _("{n} pairs of items in different groups have the same vector"),
+        "equal_vectors": _("{n} queries have exactly the vector of a relevant gallery item"),
         "flat_pictures": _("{n} pictures are of one colour"),
         "groups_across": _("{n} groups stand in more than one part of the data"),
         "hubs": _("{n} gallery items come up in strikingly many lists"),
@@ -61,12 +63,14 @@ def sentences() -> Mapping[str, str]:
         "same_across_groups": f"{copies} {across}",
         "same_files": _("{n} rows share their file with another row, and each finds its own picture"),
         "same_view": _("All {n} queries and their gallery show one view; whether another view is found is not said"),
+        "short_lists": _("{n} queries have a list that ends before the largest k"),
         "slice": _("Only a part of the queries is counted:"),
         "ties": _("{n} queries depend on the order of tied items"),
         "train_leak": _("{n} evaluated groups were also trained on: the score is inflated"),
         "train_rows": _("{n} evaluated pictures were trained on"),
         "unreadable_pictures": _("{n} pictures cannot be read and take no part"),
         "unreadable_training": _("{n} training images cannot be read, so nothing was learned from them"),
+        "unknown_ids": _("{n} ids of the file are no item of the data set"),
         "unused_ids": _("{n} ids of the file are not asked for here, and were passed over"),
         "without_relevant_junk": _(
             "{n} queries have nothing right in the gallery: all that would be right is left out"

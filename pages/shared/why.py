@@ -81,6 +81,10 @@ def twin_line(evaluation: Evaluation, direction: Direction, query: int, wrong: i
     if alike is None:
         return _("Whether it is nearly the same picture as a right one cannot be told: there are neither pictures nor vectors.")  # fmt: skip  # noqa: E501
     twin = next((one for one in right if alike(wrong, one)), None)
+    if evaluation.dataset.pictures is None:
+        if twin is not None:
+            return _("**Nearly the same vector** as the relevant {id}.").format(id=plain(str(evaluation.dataset.ids[twin])))  # fmt: skip  # noqa: E501
+        return _("Not nearly the vector of a relevant item (compared: the best {n}).").format(n=len(right)) if right else _("There is no relevant item to compare it with.")  # fmt: skip  # noqa: E501
     if twin is not None:
         return _("**Nearly the same picture** as the right one {id}.").format(id=plain(str(evaluation.dataset.ids[twin])))  # fmt: skip  # noqa: E501
     return _("Not nearly the same picture as a right one (compared: the best {n}).").format(n=len(right)) if right else _("There is no right picture that it could be a twin of.")  # fmt: skip  # noqa: E501
@@ -108,6 +112,8 @@ def label_line(evaluation: Evaluation, row: int) -> str:
         return _("It has no label.")
     if label.conflicting:
         other = label.conflicting[0]
+        if evaluation.dataset.pictures is None:
+            return _("**Its label is suspicious**: it is {own}, but {id}, with nearly the same vector, is {other}.").format(own=own, id=plain(str(ids[other])), other=plain(str(there.value[other])))  # fmt: skip  # noqa: E501
         return _("**Its label is suspicious**: it is {own}, but nearly the same picture {id} is {other}.").format(own=own, id=plain(str(ids[other])), other=plain(str(there.value[other])))  # fmt: skip  # noqa: E501
     if label.agreed:
         return _("**Its label is suspicious**: it is {own}, but its nearest neighbours agree on {other}.").format(own=own, other=plain(label.agreed))  # fmt: skip  # noqa: E501
