@@ -52,6 +52,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``ann``          index error apart from representation error
 ``intruders``    on how many queries a wrong answer intrudes, and whether its label can be believed
 ``failures``     which queries miss, the worst first, and why
+``replacing``    a folder or a file written whole, which then stands at its place at once
 ``triage``       tags, notes and judgements that a person gives, kept in one small database
 ``slices``       where it fails: each metric by the values of a column
 ``comparison``   which of several evaluations of the same queries is better, and on which

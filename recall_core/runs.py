@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from .evaluation import Evaluation, assemble
 from .images import Pictures, thumbnail
 from .ranking import Ranking
 from .relevance import Relevance, Sets
+from .replacing import folder_written
 from .rights import below
 from .spec import Spec
 from .splits import Split
@@ -42,7 +42,7 @@ _SETS = ("relevant", "junk")
 
 
 def save(evaluation: Evaluation, folder: Path, *, force: bool = False) -> None:
-    """Write an evaluation to a folder, whole or not at all.
+    """Write an evaluation to a folder, whole or not at all; what it replaces is there until then.
 
     Parameters
     ----------
@@ -57,14 +57,8 @@ def save(evaluation: Evaluation, folder: Path, *, force: bool = False) -> None:
     folder = Path(folder)
     check_free(folder, force=force)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
-            made = Path(beside, "made")
-            made.mkdir()
+        with folder_written(folder, replace=force) as made:
             _write(evaluation, made)
-            if folder.exists():
-                folder.rename(Path(beside, "former"))
-            made.rename(folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -25,6 +27,7 @@ import platformdirs
 from . import sheets
 from .dataset import Dataset
 from .errors import DataError
+from .replacing import write_file
 from .tables import parse_table
 
 TAGS = (
@@ -42,6 +45,9 @@ FILE = "triage.sqlite3"
 VERSION = 1
 PATIENCE = 10
 """Seconds to wait while another process writes."""
+
+ATTEMPTS = 5
+"""How often a database that cannot be opened where it lies is copied, where it changes meanwhile."""
 
 UNTAGGED = "!"
 """Stands among the tags of a filter for "none was given"."""
@@ -247,9 +253,10 @@ def write_patch(dataset: str, *, folder: Path | None = None) -> Path | None:
     file = (folder or state_folder()) / "corrections" / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.csv"
     if not file.exists():
         _make(file.parent)
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(content, encoding="utf-8", newline="")
-        part.replace(file)
+        try:
+            write_file(file, content)
+        except OSError as error:
+            raise _unwritable(file.parent, error.strerror) from error
     return file
 
 
@@ -360,10 +367,50 @@ def _value(store: sqlite3.Connection, key: Key) -> str:
 
 def _read(question: str, dataset: str, folder: Path | None) -> list[tuple[str, ...]]:
     """Ask about one data set; to look makes no file."""
-    if not ((folder or state_folder()) / FILE).exists():
+    folder = folder or state_folder()
+    if not (folder / FILE).exists():
         return []
-    with _opened(folder) as store:
-        return store.execute(question, (dataset,)).fetchall()
+    if _can_write(folder):
+        with _opened(folder) as store:
+            return store.execute(question, (dataset,)).fetchall()
+    with tempfile.TemporaryDirectory(prefix="recall-tags-") as name:
+        copy = Path(name)
+        _copy(folder, copy)
+        try:
+            with _opened(copy) as store:
+                return store.execute(question, (dataset,)).fetchall()
+        except DataError as error:
+            raise DataError(str(error).replace(str(copy), str(folder))) from error
+
+
+def _can_write(folder: Path) -> bool:
+    """Can the database be opened where it lies? Even to read it, SQLite writes beside a write-ahead log."""
+    files = [folder / f"{FILE}{suffix}" for suffix in ("", "-wal", "-shm")]
+    return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
+
+
+def _copy(folder: Path, into: Path) -> None:
+    """Copy the database with what its logs hold, as it is at one moment."""
+    files = [folder / f"{FILE}{suffix}" for suffix in ("", "-wal", "-journal")]
+    try:
+        for _ in range(ATTEMPTS):
+            before = _states(files)
+            for file in files:
+                (into / file.name).unlink(missing_ok=True)
+                if file.exists():
+                    shutil.copyfile(file, into / file.name)
+            if _states(files) == before:
+                return
+    except OSError as error:
+        raise DataError(
+            f"{folder / FILE}: the tags cannot be read ({error.strerror}); check who may read the file"
+        ) from error
+    raise DataError(f"{folder / FILE}: the tags cannot be read while they are written all the time; try again")
+
+
+def _states(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+    found = [file.stat() if file.exists() else None for file in files]
+    return [None if one is None else (one.st_mtime_ns, one.st_size) for one in found]
 
 
 @contextmanager
@@ -402,6 +449,9 @@ def _log_ahead(store: sqlite3.Connection) -> None:
 @contextmanager
 def _writing(folder: Path | None) -> Iterator[sqlite3.Connection]:
     """One transaction: whole, or not at all; other processes wait."""
+    where = folder or state_folder()
+    if where.is_dir() and not _can_write(where):
+        raise _unwritable(where, "it is read-only")
     with _opened(folder) as store:
         store.execute("BEGIN IMMEDIATE")
         try:
@@ -410,6 +460,10 @@ def _writing(folder: Path | None) -> Iterator[sqlite3.Connection]:
             store.execute("ROLLBACK")
             raise
         store.execute("COMMIT")
+
+
+def _unwritable(folder: Path, why: str | None) -> DataError:
+    return DataError(f"{folder} cannot be written ({why}), so nothing was kept; set RECALL_STATE_DIR to another folder")
 
 
 def _make(folder: Path) -> None:

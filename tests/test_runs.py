@@ -1,17 +1,22 @@
 """Saved runs: what is written is what opens again."""
 
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
 
-from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, html_report, load, report, runs
+from recall_core import DataError, Dataset, Evaluation, Spec, evaluate, html_report, load, replacing, report, runs
 from recall_core.comparison import compare
 from recall_core.evaluation import select_queries
 from recall_core.spec import read_filter
 from recall_core.version import VERSION
-from tests.conftest import DATA
+from tests.conftest import DATA, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +172,127 @@ def test_vectors_without_pictures_are_saved_too(tmp_path: Path) -> None:
     opened = runs.open_run(tmp_path / "run")
     assert opened.dataset.pictures is None
     assert opened.counts["n_without_relevant"] == 1
+
+
+# ---- replaced at once, and nothing left behind -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small() -> Evaluation:
+    return evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", "b"]), ks=(1,))
+
+
+def hidden(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="this system swaps no folders")
+def test_a_run_is_there_at_every_moment_of_its_replacement(small: Evaluation, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    small.save(folder)
+    moments: list[bool] = []
+    ours = {runs.__file__, replacing.__file__}
+
+    def at_each_line(frame: FrameType, _event: str, _given: object) -> Callable | None:
+        if frame.f_code.co_filename not in ours and "pathlib" not in frame.f_code.co_filename:
+            return None
+        moments.append(os.path.isfile(folder / "report.json"))
+        return at_each_line
+
+    former = sys.gettrace()
+    sys.settrace(at_each_line)
+    try:
+        small.save(folder, force=True)
+    finally:
+        sys.settrace(former)
+    assert len(moments) > 50
+    assert all(moments)
+
+
+def test_where_the_system_cannot_swap_the_former_run_comes_back_if_the_new_one_cannot_come(
+    small: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    small.save(folder)
+    monkeypatch.setattr(replacing, "swap", lambda *_: False)
+    (folder / "mark").touch()
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path.name == "made":
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refuse)
+        with pytest.raises(DataError, match="cannot be written: Permission denied"):
+            small.save(folder, force=True)
+    assert (folder / "mark").exists()
+    small.save(folder, force=True)
+    assert not (folder / "mark").exists()
+    assert hidden(tmp_path) == []
+
+
+SAVER = """
+import sys
+from pathlib import Path
+import numpy as np
+from recall_core import Dataset, evaluate, runs
+def wait(*_):
+    print("half", flush=True)
+    sys.stdin.read()
+runs._write = wait
+evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", "b"]), ks=(1,)).save(Path(sys.argv[1]), force=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no locks of folders")
+def test_what_a_killed_save_left_goes_with_the_next_and_what_lives_stays(small: Evaluation, tmp_path: Path) -> None:
+    small.save(tmp_path / "run")
+    (tmp_path / ".recall-saving-of-mine").mkdir()
+    command = [sys.executable, "-c", SAVER, str(tmp_path / "run")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stdin=pipe, text=True, cwd=ROOT) as saver:
+        assert saver.stdout.readline() == "half\n"
+        small.save(tmp_path / "other")
+        assert len(hidden(tmp_path)) == 2
+        saver.kill()
+    assert len(hidden(tmp_path)) == 2
+    assert runs.open_run(tmp_path / "run").counts == small.counts
+    small.save(tmp_path / "third")
+    assert hidden(tmp_path) == [".recall-saving-of-mine"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no locks of folders")
+def test_a_save_killed_between_two_steps_gives_the_former_run_back(small: Evaluation, tmp_path: Path) -> None:
+    small.save(tmp_path / ".recall-saving-abcd_123" / "former" / "run")
+    small.save(tmp_path / "other")
+    assert runs.open_run(tmp_path / "run").counts == small.counts
+    assert hidden(tmp_path) == []
+
+
+def test_a_run_is_not_replaced_by_one_that_was_saved_meanwhile_without_force(
+    small: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = runs._write
+
+    def slow(evaluation: Evaluation, made: Path) -> None:
+        monkeypatch.setattr(runs, "_write", write)
+        small.save(tmp_path / "run")
+        (tmp_path / "run" / "mark").touch()
+        write(evaluation, made)
+
+    monkeypatch.setattr(runs, "_write", slow)
+    with pytest.raises(DataError, match="cannot be written"):
+        small.save(tmp_path / "run")
+    assert (tmp_path / "run" / "mark").exists()
+
+
+def test_a_run_goes_where_a_link_leads_and_the_link_stays(small: Evaluation, tmp_path: Path) -> None:
+    for force in (False, True):
+        (tmp_path / f"really{force}").mkdir()
+        (tmp_path / f"link{force}").symlink_to(tmp_path / f"really{force}")
+        small.save(tmp_path / f"link{force}", force=force)
+        small.save(tmp_path / f"link{force}", force=True)
+        assert (tmp_path / f"link{force}").is_symlink()
+        assert (tmp_path / f"really{force}" / "report.json").is_file()

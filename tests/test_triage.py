@@ -1,10 +1,13 @@
 """Tags, notes and judgements: kept, undone, shared between processes, exported."""
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -162,6 +165,111 @@ def test_many_make_the_database_at_once(tmp_path: Path) -> None:
 
             assert all(people.map(tag, range(8)))
             assert len(tags(folder)) == 8
+
+
+KEPT_OPEN = """
+import sys
+from pathlib import Path
+from recall_core import triage
+with triage._opened(Path(sys.argv[1])):
+    triage.set_tag("data", "logged", "ambiguous", folder=Path(sys.argv[1]))
+    print("kept", flush=True)
+    sys.stdin.read()
+"""
+
+READER = """
+import os, sys
+from pathlib import Path
+from recall_core import triage
+from recall_core.errors import DataError
+folder = Path(sys.argv[1])
+triage.marks("data", folder=folder / "nothing")
+if os.geteuid() == 0:  # for whom no file is read-only
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+print(triage.tags_of(triage.marks("data", folder=folder)), triage.tag_list("data", folder=folder))
+for write in (
+    lambda: triage.set_tag("data", "b", "ambiguous", folder=folder),
+    lambda: triage.edit_tag_list("data", [], folder=folder),
+    lambda: triage.write_patch("data", folder=folder),
+):
+    try:
+        write()
+    except DataError as problem:
+        print(problem)
+"""
+
+
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A folder that others than its owner can come to, as those of pytest are not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the rights of files are those of POSIX")
+@pytest.mark.parametrize("logged", [False, True], ids=["whole", "with a log that a killed process left"])
+def test_tags_in_a_folder_that_cannot_be_written_can_be_read(readable: Path, logged: bool) -> None:
+    triage.set_tag("data", "a", "ambiguous", folder=readable)
+    triage.judge("data", "a", "b", True, folder=readable)
+    triage.edit_tag_list("data", ["mine"], folder=readable)
+    if logged:
+        with start(KEPT_OPEN, readable) as writer:
+            assert writer.stdout.readline() == "kept\n"
+            writer.send_signal(signal.SIGKILL)
+        assert (readable / f"{triage.FILE}-wal").stat().st_size
+    given = {"a": ["ambiguous"]} | ({"logged": ["ambiguous"]} if logged else {})
+    expected = f"{given} ['mine']"
+    before = {path.name: path.stat().st_mtime_ns for path in readable.iterdir()}
+    for path in (*readable.iterdir(), readable):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    command = [sys.executable, "-B", "-c", READER, str(readable)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    shown, *refusals = done.stdout.splitlines()
+    assert shown == expected
+    assert len(refusals) == 3
+    for refusal in refusals:
+        assert "set RECALL_STATE_DIR to a" in refusal
+    assert {path.name: path.stat().st_mtime_ns for path in readable.iterdir()} == before
+
+
+def test_a_copy_is_taken_again_while_the_tags_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    triage.set_tag("data", "a", "ambiguous", folder=tmp_path)
+    monkeypatch.setattr(triage, "_can_write", lambda _: False)
+    assert tags(tmp_path) == {"a": ["ambiguous"]}
+    moments = iter(range(1000))
+    monkeypatch.setattr(triage, "_states", lambda _: [next(moments)])
+    with pytest.raises(DataError, match="written all the time; try again"):
+        tags(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(triage, "_can_write", lambda _: False)
+    (tmp_path / triage.FILE).write_bytes(b"this is no database, and long enough to be looked at" * 40)
+    with pytest.raises(DataError, match="cannot be read or written") as refused:
+        tags(tmp_path)
+    assert str(refused.value).startswith(str(tmp_path))
+
+
+def test_many_write_the_same_patch_at_once_and_what_a_killed_one_left_goes(tmp_path: Path) -> None:
+    triage.judge("data", "q", "g", True, folder=tmp_path)
+    (tmp_path / "corrections").mkdir()
+    left, new = (tmp_path / "corrections" / name for name in ("left.part", "new.part"))
+    left.touch()
+    new.touch()
+    os.utime(left, (0, 0))
+    together = Barrier(8)
+
+    def write(_: int) -> Path | None:
+        together.wait()
+        return triage.write_patch("data", folder=tmp_path)
+
+    with ThreadPoolExecutor(8) as people:
+        (file,) = set(people.map(write, range(8)))
+    assert sorted((tmp_path / "corrections").iterdir()) == sorted([file, new])
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:
