@@ -118,8 +118,8 @@ def check_prescribed(defaults: Mapping[str, object], name: str) -> None:
     unknown = [repr(field[:40]) for field in defaults if field not in PRESCRIBED]
     if unknown:
         raise DataError(
-            f"{name}: the data prescribe {', '.join(unknown[:5])}, which is the user's choice alone; leave it out, "
-            f"data prescribe at most {', '.join(PRESCRIBED)}"
+            f"{name}: the data prescribe {', '.join(unknown[:5])}, which is the user's choice alone; leave it out "
+            f"(data may prescribe {', '.join(PRESCRIBED)})"
         )
     for field, value in defaults.items():
         if not isinstance(value, str):

@@ -337,3 +337,15 @@ def test_the_server_listens_on_this_machine_only_and_keeps_its_protections() -> 
     assert config["server"]["maxUploadSize"] <= 50
     assert config["server"].get("enableXsrfProtection", True)
     assert config["server"].get("enableCORS", True)
+
+
+def test_an_upload_that_cannot_be_stored_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setenv("RECALL_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(own.tempfile, "mkdtemp", refuse)
+    with pytest.raises(DataError, match=r"cannot be written \(Permission denied\); set RECALL_STATE_DIR"):
+        own.add([("t.csv", io.BytesIO(b"id,label\na,x\n"))])

@@ -4,6 +4,7 @@
 """
 
 import io
+import json
 import re
 import tempfile
 import zipfile
@@ -14,6 +15,7 @@ import numpy as np
 
 from recall_core import Dataset, evaluate, from_arrays, load
 from recall_core.errors import DataError
+from recall_core.export import export
 from recall_core.scores import read_scores
 from recall_core.uploads import load_upload
 from recall_core.vectors import read_embeddings
@@ -77,6 +79,25 @@ def uploaded(*entries: tuple[str, bytes]) -> Case:
         return load_upload([("photos.zip", stream.getvalue())], folder / "mine")
 
     return read
+
+
+def ours(defaults: dict[str, str]) -> Case:
+    """Our own folder form, and what it prescribes."""
+
+    def read(folder: Path) -> object:
+        export(three(), folder)
+        about = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+        (folder / "dataset.json").write_text(json.dumps(about | {"defaults": defaults}), encoding="utf-8")
+        return load(folder)
+
+    return read
+
+
+def linked(folder: Path) -> object:
+    """A table that lies elsewhere."""
+    (folder.parent / "other.csv").write_text("path,label\na.png,x\n", encoding="utf-8")
+    (folder / "metadata.csv").symlink_to(folder.parent / "other.csv")
+    return load(folder)
 
 
 def three() -> Dataset:
@@ -144,6 +165,12 @@ SECTIONS: dict[str, dict[str, Case]] = {
         "scores for other items": judged("q Q0 d 1 1 t\n", "run.txt", "scores", relevant="label"),
         "a run that is empty": lambda folder: ((folder / "run.txt").touch(), read_scores(folder / "run.txt")),
         "ground truth that is not": judged("{}", "gnd.json"),
+    },
+    "What data choose": {
+        "code": ours({"encoder": "module:function"}),
+        "two rules of what is relevant": ours({"relevant": "label", "relevant_pairs": "metadata.csv"}),
+        "a file out of the folder": ours({"relevant_pairs": "../other.csv"}),
+        "a table or an array that is a link out of the folder": linked,
     },
     "Uploads": {
         "an entry that climbs out": uploaded(("../../x.png", b"")),

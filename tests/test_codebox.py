@@ -303,6 +303,12 @@ def test_too_much_output_is_stopped():
     assert len(found.printed) == codebox.SHOWN
 
 
+@posix
+def test_a_file_that_grows_too_large_is_refused():
+    found = run("open('x', 'wb').write(bytes(2**20))\n" + RIGHT, seconds=30)
+    assert (found.stopped, found.message.split(":")[:2]) == ("failed", ["line 1", " OSError"])
+
+
 def test_the_code_sees_neither_this_program_s_environment_nor_its_folder(monkeypatch):
     monkeypatch.setenv("RECALL_SECRET", "x")
     found = run(

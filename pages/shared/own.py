@@ -100,8 +100,11 @@ def add(files: Sequence[tuple[str, BinaryIO]]) -> str:
     _sweep()
     if _size(_root()) > MAX_BYTES:
         raise DataError(f"the uploads of all visitors fill {MAX_BYTES / 2**30:.0f} GiB; try again later")
-    shelf = _shelf() or st.session_state.setdefault("uploads", Shelf())
-    into = Path(tempfile.mkdtemp(dir=shelf.folder))
+    try:
+        shelf = _shelf() or st.session_state.setdefault("uploads", Shelf())
+        into = Path(tempfile.mkdtemp(dir=shelf.folder))
+    except OSError as error:
+        raise DataError(f"{_root()} cannot be written ({error.strerror}); set RECALL_STATE_DIR to a folder") from error
     try:
         folder, notes = uploads.receive(files, into)
     except BaseException:
