@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import logging
 import os
 import runpy
 import socket
@@ -44,6 +43,7 @@ SETTINGS = {
     "server.showEmailPrompt": "false",
     "server.fileWatcherType": "none",
     "logger.hideWelcomeMessage": "true",
+    "logger.level": "warning",
     "browser.gatherUsageStats": "false",
 }
 """Headless: no question for an e-mail address, no advertisement; the browser is opened here, on the data."""
@@ -248,13 +248,7 @@ def serve(
 def warm(app: Path, data: Sequence[str], tell: Callable[[str, int, int], None]) -> None:
     """Visit the pages once, so that the first of thirty visitors need not wait for what all of them see."""
     sys.path.insert(0, str(app.parent))
-    silent = logging.getLogger("streamlit")
-    level = silent.level
-    silent.setLevel(logging.ERROR)  # it warns of pages that are visited without a server
-    try:
-        importlib.import_module("pages.shared.warming").visit(app, data, tell)
-    finally:
-        silent.setLevel(level)
+    importlib.import_module("pages.shared.warming").visit(app, data, tell)
 
 
 def open_browser(address: str) -> None:

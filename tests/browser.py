@@ -157,9 +157,10 @@ def serve(folder: Path, **environment: str) -> Iterator[Server]:
 
 
 class Log:
-    """What a server writes, read as it comes; it says that it listens by naming its address."""
+    """What a server writes, read as it comes; it says that it listens, as a rule by naming its address."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: "subprocess.Popen[str]", mark: str = "URL:") -> None:
+        self.process, self.mark = process, mark
         self.text = ""
         self.listening = threading.Event()
         self.thread = threading.Thread(target=self._read, args=(process,), daemon=True)
@@ -169,7 +170,7 @@ class Log:
         with process.stdout or io.StringIO() as lines:
             for line in lines:
                 self.text += line
-                if "URL:" in line:
+                if self.mark in line:
                     self.listening.set()
 
 

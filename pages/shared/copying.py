@@ -22,14 +22,19 @@ button:focus-visible { outline: 3px solid var(--st-primary-color); outline-offse
 """,
     js="""
 const write = async (text) => {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  // Pages that are served over plain http from elsewhere have no clipboard of the new kind.
+  if (navigator.clipboard) {
+    try {
+      return await navigator.clipboard.writeText(text);
+    } catch {} // the browser may forbid it
+  }
+  // Pages that are served over plain http from elsewhere, as to a class, have no clipboard of the new kind.
   const area = document.createElement("textarea");
   area.value = text;
   document.body.append(area);
   area.select();
-  document.execCommand("copy");
+  const done = document.execCommand("copy");
   area.remove();
+  if (!done) window.prompt("", text); // selected, to be copied by hand
 };
 
 export default function ({ data, parentElement }) {
@@ -40,6 +45,7 @@ export default function ({ data, parentElement }) {
     button.textContent = label;
     button.onclick = async () => {
       await write(query === null ? text : `${location.origin}${location.pathname}?${query}`);
+      button.focus(); // the text that was selected had it
       button.textContent = done;
       setTimeout(() => (button.textContent = label), 1500);
     };

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import streamlit as st
+from streamlit import logger
 from streamlit.testing.v1 import AppTest
 
 from . import cached
@@ -16,6 +18,8 @@ SECONDS = 300
 
 def visit(app: Path, data: Sequence[str], tell: Callable[[str, int, int], None]) -> None:
     """Open every page on every bundled data set, and on those that are named; a page says itself what fails."""
+    st.get_option("logger.level")  # the first question reads the settings, which sets the level
+    logger.set_log_level("ERROR")  # no warnings of pages without a server; when one starts, the settings hold again
     visits = [(name, page) for name in dict.fromkeys([*DATA, *data]) for page in PAGES]
     for done, (name, page) in enumerate(visits):
         tell("pages made ready", done, len(visits))
