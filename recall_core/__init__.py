@@ -6,6 +6,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``program``      what printed commands begin with, installed or in a checkout
 ``errors``       ``DataError`` and ``MissingDependency``
 ``rights``       what data may prescribe, what a visitor may name, and what the starter of the program alone may
+``budget``       how much a file may unpack to, and all that is unpacked at the same time
 ``images``       one picture decoded safely; ``Pictures``, many of them on demand; thumbnails
 ``corruption``   pictures made worse on purpose, by kind and severity
 ``glyphlab``     the lab's pictures and table, from a seed
@@ -13,6 +14,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``tables``       a text table, every cell as written
 ``documents``    JSON that somebody else wrote, parsed whole or refused
 ``sheets``       CSV that a spreadsheet opens without running it, and back
+``arrow_sizes``  how much Parquet and Feather files unpack to, by their headers alone
 ``arrow``        Parquet and Feather: read whole or refused, columns of lists as arrays
 ``vectors``      embeddings from files, checked, by id or by position
 ``scores``       matrices of scores from files, with the ids of their rows and columns

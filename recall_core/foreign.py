@@ -14,7 +14,7 @@ import pandas as pd
 from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow, values_of
 from .documents import parse_json, read_json, texts_of
 from .errors import DataError
-from .images import Pictures
+from .images import Pictures, check_inside
 from .interchange import read_ground_truth
 from .places import Place, Reading, cell, is_vectors, picture_file, pictures_below
 from .tables import MISSING, find_columns, normal, split_lines
@@ -204,6 +204,9 @@ def _arrow_part(file: Path) -> _ArrowPart:
                 raise DataError(f"{file.name} has two columns of pictures, the second is {name}; keep one")
             cells = [cell or {} if is_picture else {"bytes": cell} for cell in values_of(table[name], column)]
             part.pictures.extend(cell.get("bytes") or _named_path(cell.get("path")) or b"" for cell in cells)
+            for row, one in enumerate(part.pictures):
+                if isinstance(one, bytes):
+                    check_inside(one, file.stat().st_size, name=f"{file.name} row {row + 1}")
             if is_picture and all(cell.get("path") for cell in cells):
                 part.texts["file_name"] = [normal(str(cell["path"])) for cell in cells]
         elif is_vector_column(kind):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import base64
 import io
+import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
 
+from . import budget
 from .errors import DataError
 
 Picture = NDArray[np.float32]
@@ -27,6 +30,12 @@ Shape = tuple[int, ...]
 
 MAX_PIXELS = 2**26
 """Larger pictures are refused before they are decoded: 67 million pixels are 805 MB as float32 RGB."""
+
+COUNTS_FROM = 3 * 2**24
+"""Bytes that any image may unpack to, 16 million pixels in colour; a larger one is judged by the size of its file.
+
+A blank page of 8,000 × 8,000 pixels is a file of 60 kB, and a gigabyte once it is decoded.
+"""
 
 BATCH_VALUES = 2**25
 """A batch of large pictures is cut short here: 134 MB, and one picture more."""
@@ -84,8 +93,9 @@ def decode(
     with _opened(source, name) as image:
         if enough is not None:
             image.draft(None, (enough, enough))
-        _load(image)
-        picture = _oriented(_as_array(image, deep), _orientation(image))
+        with budget.hold(_peak(image)):
+            _load(image)
+            picture = _oriented(_as_array(image, deep), _orientation(image))
     return np.ascontiguousarray(picture)
 
 
@@ -100,6 +110,21 @@ def header_shape(source: Source, *, name: str | None = None) -> Shape:
         if _orientation(image) >= 5 and image.format != "TIFF":
             width, height = height, width
         return (height, width) if _is_grey(image) else (height, width, 3)
+
+
+def check_inside(source: Source, size: int, *, name: str) -> None:
+    """Judge an image that came out of a compressed file of ``size`` bytes by that file, where it is smaller.
+
+    An image is measured by its own size; padding makes that large, and costs nothing where it is compressed again.
+    ``DataError`` where it would unpack to too much; an image that cannot be read is no matter here.
+    """
+    if (len(source) if isinstance(source, bytes) else source.stat().st_size) <= size:
+        return
+    try:
+        shape = header_shape(source, name=name)
+    except DataError:
+        return
+    budget.check(name, math.prod(shape), size, COUNTS_FROM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,9 +385,12 @@ def _opened(source: Source, name: str | None) -> Iterator[Image.Image]:
             warnings.filterwarnings("ignore", module=r"PIL\.")
             with io.BytesIO(source) if isinstance(source, bytes) else _regular_file(source) as file:
                 image = _identify(file, called)
-                width, height = image.size
+                width, height = _extent(image)
                 if width * height > MAX_PIXELS:
                     _refuse_bomb(called, f"{width} × {height} pixels")
+                size = len(source) if isinstance(source, bytes) else os.fstat(file.fileno()).st_size
+                deep = 4 if image.mode in ("I", "F") else 2 if image.mode.startswith("I") else 1
+                budget.check(called, width * height * deep * (1 if _is_grey(image) else 3), size, COUNTS_FROM)
                 yield image
     except DataError:
         raise
@@ -400,6 +428,28 @@ def _identify(file: io.BufferedReader | io.BytesIO, called: str) -> Image.Image:
         raise DataError(
             f"{called}: the format is not known, or the file is broken; expected one of {', '.join(FORMATS)}"
         ) from None
+
+
+def _peak(image: Image.Image) -> int:
+    """Bytes that decoding takes at its peak, copies included: 36 a pixel, 12 where it is grey of 8 bits."""
+    return image.width * image.height * (12 if image.mode in ("1", "L") else 36)
+
+
+def _extent(image: Image.Image) -> tuple[int, int]:
+    """Width and height that are decoded: of the picture, or of a part that the file makes larger than the whole."""
+    width, height = image.size
+    if image.format == "ICO":
+        inside = image.ico.getimage(image.size).size  # type: ignore[attr-defined]
+        return max(width, inside[0]), max(height, inside[1])
+    tags = getattr(image, "tag_v2", {}) if image.format == "TIFF" else {}
+    tile = [tags.get(tag, 0) for tag in (TILE_WIDTH, TILE_LENGTH)]
+    if all(isinstance(side, int) for side in tile):
+        return max(width, tile[0]), max(height, tile[1])
+    return width, height
+
+
+TILE_WIDTH, TILE_LENGTH = 322, 323
+"""Tags of a TIFF that say how large its tiles are; each is unpacked whole."""
 
 
 def _open_heif(file: io.BufferedReader | io.BytesIO, called: str) -> Image.Image:
@@ -480,10 +530,11 @@ def _deep_range(source: Source, kinds: str) -> tuple[float, float]:
         with _opened(source, None) as image:
             if not _is_deep(image):
                 return np.nan, np.nan
-            image.load()
-            values = np.asarray(image)
-            visible = _visible(values, image.info.get("transparency"))
-            return _limits(visible) if values.dtype.kind in kinds else (np.nan, np.nan)
+            with budget.hold(_peak(image)):
+                image.load()
+                values = np.asarray(image)
+                visible = _visible(values, image.info.get("transparency"))
+                return _limits(visible) if values.dtype.kind in kinds else (np.nan, np.nan)
     except DataError:
         return np.nan, np.nan
 

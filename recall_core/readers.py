@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -38,7 +39,7 @@ from .places import (
 from .rights import PRESCRIBED_FILES, below, check_prescribed
 from .sheets import unguard
 from .tables import MISSING, find_columns, item_ids, normal, parse_table, read_table, read_text, whole
-from .vectors import Array, Embeddings, match_rows, read_array, read_embeddings, read_ids
+from .vectors import Array, Embeddings, check_rows, match_rows, read_array, read_embeddings, read_ids
 
 FOLDERS = {
     "query": ("role", "query"),
@@ -280,10 +281,10 @@ def _with_embeddings(place: Place, reading: Reading) -> Reading:
     for file in sorted(place.folder.iterdir()):
         if not is_vectors(file):
             continue
-        given = read_embeddings(place.own(file))
         listed = next(
             (p for p in (file.with_name(f"{file.stem}_ids.txt"), file.with_name("ids.txt")) if p.is_file()), None
         )
+        given = read_embeddings(place.own(file), told=partial(_as_many, file, listed, len(reading.table)))
         if given.ids is None and listed is not None:
             ids = read_ids(place.own(listed))
             if len(ids) != len(given.values):
@@ -300,6 +301,12 @@ def _with_embeddings(place: Place, reading: Reading) -> Reading:
     return Reading(
         reading.table, reading.columns, reading.pictures, embeddings, tuple(notes), reading.defaults, reading.name
     )
+
+
+def _as_many(file: Path, listed: Path | None, n_item: int, n_row: int) -> None:
+    """Refuse vectors without ids of another number than the table's rows before they are read."""
+    if listed is None:
+        check_rows(file.name, n_row, n_item)
 
 
 def _required(path: Path | None) -> Path:

@@ -179,7 +179,7 @@ def _read_arrays(folder: Path, n_direction: int) -> list[dict[str, NDArray[Any]]
     try:
         every = read_npz(file)
     except DataError as error:
-        raise DataError(f"{folder}: ranking.npz is damaged or missing; save the run again") from error
+        raise DataError(f"{folder}: ranking.npz is damaged or missing ({error}); save the run again") from error
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_direction)]
     for name, array in every.items():
         i, _, rest = name.partition("/")

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from . import budget
 from .errors import DataError
 from .tables import MISSING, number, read_table, split_lines
-from .vectors import Array, cell_number, named, numbers, read_array, read_npz, shapes, texts
+from .vectors import Array, cell_number, named, npz_headers, numbers, read_array, read_npz, shapes, texts
+
+DENSE = 2**28
+"""Bytes that a run may take as a matrix, however few lines name its queries and items."""
 
 SCORE_NAMES = ("scores", "score", "similarity", "similarities", "sim")
 
@@ -68,11 +72,15 @@ def read_scores(path: Path) -> Scores:
 
 
 def _npz_scores(path: Path) -> Scores:
-    arrays = read_npz(path)
-    name = named(arrays, SCORE_NAMES)
+    headers = npz_headers(path)
+    name = named(headers, SCORE_NAMES)
     if name is None:
-        raise DataError(f"{path.name} holds {shapes(arrays)}; call the matrix scores")
-    sides = (named(arrays, names) for names in (QUERY_ID_NAMES, GALLERY_ID_NAMES))
+        raise DataError(f"{path.name} holds {shapes(headers)}; call the matrix scores")
+    sides = [named(headers, names) for names in (QUERY_ID_NAMES, GALLERY_ID_NAMES)]
+    for side, n in zip(sides, headers[name][0], strict=False):
+        if side is not None and headers[side][0][:1] != (n,):
+            raise DataError(f"{path.name} holds {shapes(headers)}; {side} and {name} must agree")
+    arrays = read_npz(path, dict.fromkeys([name, *filter(None, sides)]))
     query, gallery = (None if side is None else texts(arrays[side], path.name) for side in sides)
     return Scores(numbers(arrays[name], path.name), query, gallery)
 
@@ -113,6 +121,12 @@ def _run_scores(path: Path) -> Scores:
         entries[at] = score
     if not entries:
         raise DataError(f"{path.name} is empty; a TREC run has query, Q0, item, rank, score and tag on each line")
+    budget.check(
+        f"{path.name} as a matrix of {len(query_row)} × {len(column)}",
+        8 * len(query_row) * len(column),
+        path.stat().st_size,
+        DENSE,
+    )
     values = np.full((len(query_row), len(column)), np.nan)
     where = np.array(list(entries))
     values[where[:, 0], where[:, 1]] = list(entries.values())

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow import arrow_vectors, import_pyarrow
+from .arrow import arrow_header, arrow_vectors, import_pyarrow
 from .documents import read_json
 from .errors import DataError
 from .rights import below
@@ -124,6 +124,8 @@ def read_shards(folder: Path) -> Embeddings:
         below(folder, folder / file)
         if not (folder / file).is_file():
             raise DataError(f"{folder.name}/{file} is missing, though {MANIFEST} names it")
+    for file, n_row in shards:
+        _check_header(folder / file, n_row, n_dim, dtype)
     starts = np.cumsum([0, *(n for _, n in shards)]).astype(np.intp)
     stored = Shards(tuple(str(folder.resolve() / file) for file, _ in shards), starts, n_dim, dtype)
     names = None if ids is None else read_ids(below(folder, folder / Path(str(ids)).name))
@@ -190,6 +192,16 @@ def _row_groups(file: Path, rows: NDArray[np.intp]) -> Iterator[tuple[int, Array
     except (pyarrow.ArrowException, OSError, KeyError) as error:
         raise DataError(f"{file.name} cannot be read ({error}); write the shards again") from error
     _check(rows.max(initial=-1) < start, file)
+
+
+def _check_header(file: Path, n_row: int, n_dim: int, dtype: np.dtype[Any]) -> None:
+    """Hold what a file says of itself against the manifest, and a Parquet file to the ratio of unpacking."""
+    if file.suffix.lower() == ".npy":
+        stored = read_array(file, mapped=True)
+        _check(stored.shape == (n_row, n_dim) and stored.dtype == dtype, file)
+        return
+    found = arrow_header(file)
+    _check(found.n_row == n_row and found.n_bytes >= n_row * n_dim * dtype.itemsize, file)
 
 
 def _check(agrees: bool, file: Path) -> None:

@@ -342,11 +342,20 @@ def _encode_readable(dataset: Dataset, spec: Spec, pictures: Pictures, like: Pic
 
 def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, Array, Finding]:
     """The user's files of vectors, put in the table's order, and how that was done."""
-    given = _read_vectors(Path(spec.embeddings or ""), spec.ids)
-    if spec.gallery_embeddings is not None:
-        return _two_files(dataset, spec, given, split)
-    name, n = Path(spec.embeddings or "").name, len(given.values)
+    name = Path(spec.embeddings or "").name
     selected = protocol.select_rows(dataset, spec.where or ())
+
+    def one_a_row(n: int) -> None:
+        if n not in (len(selected), len(dataset)):
+            raise DataError(
+                f"{name} has {n} rows, the table has {len(dataset)} ({len(selected)} selected); "
+                "make the counts agree, or give the rows' ids with --ids"
+            )
+
+    if spec.gallery_embeddings is not None:
+        return _two_files(dataset, spec, _read_vectors(Path(spec.embeddings or ""), spec.ids), split)
+    given = _read_vectors(Path(spec.embeddings or ""), spec.ids, one_a_row)
+    n = len(given.values)
     rows, whose = np.arange(len(dataset)), "to the table by position"
     if given.ids is not None:
         # Rows that take no part need no vector.
@@ -354,11 +363,8 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
         rows = rows if any(known.issuperset(names) for names in dataset.names) else selected
     elif n == len(selected) != len(dataset):
         rows, whose = selected, "by position to the selected rows, in table order"
-    elif n != len(dataset):
-        raise DataError(
-            f"{name} has {n} rows, the table has {len(dataset)} ({len(selected)} selected); "
-            "make the counts agree, or give the rows' ids with --ids"
-        )
+    else:
+        one_a_row(n)
     called = [list(names[rows]) for names in dataset.names]
     at, how, by_id = vectors.match_rows(given, len(rows), called, name, whose=whose)
     if isinstance(given.values, Shards):
@@ -371,12 +377,12 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
     return whole, whole, Finding("matching", "note" if by_id else "warning", len(rows), how)
 
 
-def _read_vectors(path: Path, ids: str | None = None) -> Embeddings:
-    """Read a file of vectors, with the ids of its own or of a file beside it."""
-    given = read_shards(path) if path.is_dir() else vectors.read_embeddings(path)
+def _read_vectors(path: Path, ids: str | None = None, told: vectors.Told = lambda n_row: None) -> Embeddings:
+    """Read a file of vectors, with the ids of its own or of a file beside it; without any, ``told`` may refuse."""
+    read = read_shards if path.is_dir() else vectors.read_embeddings
     if ids is None:
-        return given
-    names = vectors.read_ids(Path(ids))
+        return read(path) if path.is_dir() else vectors.read_embeddings(path, told=told)
+    given, names = read(path), vectors.read_ids(Path(ids))
     if len(names) != len(given.values):
         raise DataError(f"{Path(ids).name} has {len(names)} ids, {path.name} {len(given.values)} rows; they must agree")
     return Embeddings(given.values, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import shutil
 import stat
@@ -13,16 +14,17 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from . import budget
+from .arrow import arrow_weight
 from .dataset import Dataset, load
 from .errors import DataError
+from .images import check_inside
 from .places import PICTURE_SUFFIXES
 from .tables import SUFFIXES
-from .vectors import read_array
+from .vectors import npz_headers, read_array
 
 MAX_ENTRIES = 100_000
 MAX_BYTES = 4 * 2**30
-MAX_RATIO = 100
-RATIO_COUNTS_FROM = 2**24
 CHUNK = 2**20
 
 ARCHIVES = (".zip",)
@@ -64,8 +66,13 @@ def load_upload(
     return replace(found, notes=(*notes, *found.notes))
 
 
-def receive(files: Sequence[Upload], into: Path) -> tuple[Path, tuple[str, ...]]:
+def receive(files: Sequence[Upload], into: Path, *, most: int | None = None) -> tuple[Path, tuple[str, ...]]:
     """Store what was uploaded, as ``load_upload`` does, but read it later: ``load(folder)``, perhaps more than once.
+
+    Parameters
+    ----------
+    most : int
+        Bytes that it may take on the disk, all files together; ``MAX_BYTES`` by default.
 
     Returns
     -------
@@ -82,7 +89,11 @@ def receive(files: Sequence[Upload], into: Path) -> tuple[Path, tuple[str, ...]]
     folder = into / Path(leading).stem
     folder.mkdir()
     try:
-        notes = [note for name, content in files for note in store(name, content, folder)]
+        notes, left = [], MAX_BYTES if most is None else most
+        for name, content in files:
+            more, n_bytes = store(name, content, folder, left)
+            notes += more
+            left -= n_bytes
         if any(path.suffix.lower() in SUFFIXES for path in folder.iterdir()):
             _name_arrays(folder)
     except BaseException:
@@ -91,24 +102,26 @@ def receive(files: Sequence[Upload], into: Path) -> tuple[Path, tuple[str, ...]]
     return folder, tuple(notes)
 
 
-def store(name: str, content: bytes | IO[bytes], into: Path) -> list[str]:
-    """Write one uploaded file into a folder, or unpack it there; returns notes for the visitor."""
+def store(name: str, content: bytes | IO[bytes], into: Path, most: int | None = None) -> tuple[list[str], int]:
+    """Write one uploaded file into a folder, or unpack it there; returns notes for the visitor, and bytes written."""
+    most = MAX_BYTES if most is None else most
     plain = _plain_name(name)
     suffix = Path(plain).suffix.lower()
     if suffix not in UPLOADABLE:
         raise DataError(f"{plain}: this kind of file cannot be uploaded; choose one of {', '.join(DATA)}, or a picture")
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
     if suffix in ARCHIVES:
-        return unpack(stream, into, name=plain)
+        return unpack(stream, into, name=plain, most=most)
     if (into / plain).exists():
         raise DataError(f"{plain} was uploaded twice; keep one")
     with (into / plain).open("wb") as target:
-        _copy(stream, target, MAX_BYTES, plain)
-    return []
+        return [], _copy(stream, target, most, plain, most)
 
 
-def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[str]:
-    """Unpack a zip into a folder, entry by entry.
+def unpack(
+    stream: IO[bytes], into: Path, *, name: str = "archive.zip", most: int | None = None
+) -> tuple[list[str], int]:
+    """Unpack a zip into a folder, entry by entry; returns notes for the visitor, and bytes written.
 
     Entries, bytes and the ratio of compression are counted while they stream, whatever the archive's own list claims.
     Archives inside the archive are left out, and said.
@@ -119,7 +132,7 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
         Not a zip, encrypted, too many entries, too large, a ratio of a bomb; or an entry that is a link, has an
         absolute path or a drive letter, climbs out with ``..``, or stands twice. Nothing is written outside ``into``.
     """
-    notes = []
+    notes, n_bytes, most = [], 0, MAX_BYTES if most is None else most
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
@@ -128,7 +141,7 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
                     f"{name} holds {len(entries):,} files, more than {MAX_ENTRIES:,}; upload a part of them"
                 )
             size = stream.seek(0, io.SEEK_END)
-            allowed = min(MAX_BYTES, max(RATIO_COUNTS_FROM, MAX_RATIO * size))
+            allowed = min(most, budget.allowed(size))
             targets = [(entry, _target(entry, name)) for entry in entries]
             nested = [path for _, path in targets if path.suffix.lower() in NESTED]
             if nested:
@@ -140,7 +153,8 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
                 if path in written:
                     raise DataError(f"{name}: {str(path)!r} stands in it twice; pack it again")
                 written.add(path)
-                allowed -= _unpack_entry(archive, entry, into / path, allowed, name)
+                n_bytes += _unpack_entry(archive, entry, into / path, (allowed - n_bytes, most), name)
+                _check_inside(into / path, size, f"{name}: {path.name}")
     except DataError:
         raise
     except OSError as error:
@@ -149,7 +163,57 @@ def unpack(stream: IO[bytes], into: Path, *, name: str = "archive.zip") -> list[
         raise DataError(f"{name} cannot be unpacked ({error.strerror}); rename the file that it names") from error
     except Exception as error:  # each method of compression raises its own kinds on a damaged entry
         raise DataError(f"{name} cannot be unpacked ({error}); pack it again as a plain zip") from error
-    return notes
+    return notes, n_bytes
+
+
+COMPRESSED = (".npz", ".parquet", ".feather")
+
+
+def weight(folder: Path) -> int:
+    """How many bytes may reading the data set in this folder take in memory, whatever its files look like on the disk?
+
+    Arrays count with what they unpack to, cells of tables with ``CELL`` bytes each and their text, images with the
+    vector of one. ``DataError`` where a file is not whole, or unpacks to too much.
+    """
+    return sum(_weight(file) for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def _check_inside(file: Path, size: int, name: str) -> None:
+    """Judge a compressed file that came out of a smaller archive by the archive: what is packed twice unpacks twice."""
+    if file.suffix.lower() in PICTURE_SUFFIXES:
+        check_inside(file, size, name=name)
+    elif file.suffix.lower() in COMPRESSED and file.stat().st_size > size:
+        budget.check(name, _weight(file), size)
+
+
+def _weight(file: Path) -> int:
+    suffix, size = file.suffix.lower(), file.stat().st_size
+    if suffix in PICTURE_SUFFIXES:
+        return VECTOR
+    if suffix == ".npz":
+        return sum(math.prod(shape) * kind.itemsize for shape, kind in npz_headers(file).values())
+    if suffix in (".parquet", ".feather"):
+        return arrow_weight(file, CELL)
+    if suffix in (*SUFFIXES, ".json"):
+        text = file.read_bytes()
+        marks = sum(text.count(mark) for mark in b"\n,;\t|[{:")
+        return max(size + CELL * marks, _run_weight(file, text))
+    return size if suffix == ".npy" else 0
+
+
+def _run_weight(file: Path, text: bytes) -> int:
+    """Of a TREC run: the matrix of its queries and items."""
+    if not file.name.lower().startswith("run"):
+        return 0
+    lines = [words for line in text.split(b"\n") if len(words := line.split()) > 2]
+    return 8 * len({words[0] for words in lines}) * len({words[2] for words in lines})
+
+
+CELL = 96
+"""Bytes that a cell takes as a text of Python's, in a list and in a table."""
+
+VECTOR = 2**14
+"""Bytes of the longest vector that an image is made into (``encoders.RAW_VALUES``)."""
 
 
 def _target(entry: zipfile.ZipInfo, name: str) -> PurePosixPath:
@@ -178,20 +242,22 @@ def _target(entry: zipfile.ZipInfo, name: str) -> PurePosixPath:
     return path
 
 
-def _unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, allowed: int, name: str) -> int:
+def _unpack_entry(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, allowed: tuple[int, int], name: str
+) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as source, target.open("xb") as written:
-        return _copy(source, written, allowed, name)
+        return _copy(source, written, allowed[0], name, allowed[1])
 
 
-def _copy(source: IO[bytes], target: IO[bytes], allowed: int, name: str) -> int:
+def _copy(source: IO[bytes], target: IO[bytes], allowed: int, name: str, most: int) -> int:
     """Copy piece by piece, and stop as soon as it is too much."""
     total = 0
     while piece := source.read(CHUNK):
         total += len(piece)
         if total > allowed:
             raise DataError(
-                f"{name} unpacks to too much: at most {MAX_BYTES / 2**30:.0f} GiB, and {MAX_RATIO} times its own size; "
+                f"{name} unpacks to too much: at most {most / 2**30:.3g} GiB, and {budget.ratio()} times its own size; "
                 "upload a smaller part"
             )
         target.write(piece)

@@ -9,7 +9,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,11 +18,20 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from . import budget
 from .arrow import arrow_numbers, arrow_vectors, is_number, is_vector_column, read_arrow, values_of
 from .errors import DataError
 from .tables import COLUMN_NAMES, MISSING, SUFFIXES, normal, number, read_table, read_text, some
 
 Array = NDArray[Any]
+
+Header = tuple[tuple[int, ...], np.dtype[Any]]
+"""Shape and type of an array."""
+
+Told = Callable[[int], object]
+"""Is told how many rows a file has, where it does not name them, before a number is read; may refuse them."""
+
+_Entries = dict[str, tuple[Header, zipfile.ZipInfo]]
 
 
 EMBEDDING_NAMES = ("embeddings", "embedding", "emb", "vectors", "vector", "features", "feats", "feature", "x")
@@ -82,32 +91,34 @@ def read_array(path: Path, *, mapped: bool = False) -> Array:
     return numbers(array, path.name)
 
 
-def read_npz(path: Path) -> dict[str, Array]:
-    """All arrays of an ``.npz`` file; each header is checked before its array is made."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            total = sum(entry.file_size for entry in archive.infolist())
-            if total > MAX_UNPACKED:
-                raise DataError(
-                    f"{path.name} unpacks to {total / 2**30:.1f} GiB, more than {MAX_UNPACKED / 2**30:.0f}; "
-                    "store the vectors as .npy, which needs no unpacking"
-                )
-            arrays = {}
-            for entry in archive.infolist():
-                with archive.open(entry) as stream:
-                    _check_npy(stream, entry.file_size, f"{path.name}: {entry.filename}")
-                with archive.open(entry) as stream:
-                    arrays[entry.filename.removesuffix(".npy")] = npy.read_array(stream, allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check that the file exists") from error
-    except DataError:
-        raise
-    except Exception as error:  # zipfile raises nearly every kind of exception on a malformed file
-        raise _not_whole(path.name, "z") from error
-    return arrays
+def npz_headers(path: Path) -> dict[str, Header]:
+    """Which arrays does the ``.npz`` file hold? Name → shape and type, from the headers; no number is read."""
+    return _in_archive(path, lambda archive, entries: {name: header for name, (header, _) in entries.items()})
 
 
-def read_embeddings(path: Path) -> Embeddings:
+def read_npz(path: Path, names: Iterable[str] | None = None) -> dict[str, Array]:
+    """Read arrays of an ``.npz`` file, all or those that are named; what they unpack to is judged by their headers."""
+
+    def read(archive: zipfile.ZipFile, entries: _Entries) -> dict[str, Array]:
+        wanted = entries if names is None else {name: entries[name] for name in names}
+        total = sum(math.prod(shape) * kind.itemsize for (shape, kind), _ in wanted.values())
+        if total > MAX_UNPACKED:
+            raise DataError(
+                f"{path.name} unpacks to {total / 2**30:.1f} GiB, more than {MAX_UNPACKED / 2**30:.0f}; "
+                "store the vectors as .npy, which needs no unpacking"
+            )
+        budget.check(path.name, total, path.stat().st_size)
+        arrays = {}
+        with budget.hold(total):
+            for name, (_, entry) in wanted.items():
+                with archive.open(entry) as stream:
+                    arrays[name] = npy.read_array(stream, allow_pickle=False)
+        return arrays
+
+    return _in_archive(path, read)
+
+
+def read_embeddings(path: Path, *, told: Told = lambda n_row: None) -> Embeddings:
     """Which vectors does the file hold, and what does it call them?
 
     Parameters
@@ -116,6 +127,9 @@ def read_embeddings(path: Path) -> Embeddings:
         ``.npy`` (rows, dimensions); ``.npz`` with an array of vectors and, if it has one, an array of ids; Parquet or
         Feather with a column of lists or a column a dimension; CSV with cells such as ``[0.1, 0.2]`` or a column a
         dimension. Ids are in a column with a conventional name.
+    told : callable
+        Is told the number of rows where the file does not name them, before a number is read; a wrong number may be
+        refused there with ``DataError``.
 
     Returns
     -------
@@ -129,7 +143,7 @@ def read_embeddings(path: Path) -> Embeddings:
         The file is not whole, holds Python objects, has no vectors, or vectors of different lengths.
     """
     read = _chosen(EMBEDDING_FORMS, path, "embeddings")
-    given = read(path)
+    given = read(path, told)
     values = given.values[:, None] if given.values.ndim == 1 else given.values
     if values.ndim != 2 or values.shape[1] == 0:
         raise DataError(f"{path.name} has shape {values.shape}; embeddings are (rows, dimensions)")
@@ -198,13 +212,17 @@ def match_rows(
         chosen = next((called for called in names if known.issuperset(called)), names[0])
         rows = rows_by_id(chosen, given.ids, file)
         return rows, f"{file}: {n_item} rows matched by id", True
-    if len(given.values) != n_item:
-        raise DataError(
-            f"{file} has {len(given.values)} rows, the table has {n_item}; "
-            "make the counts agree, or give the rows' ids with --ids"
-        )
+    check_rows(file, len(given.values), n_item)
     how = f"{file}: {n_item} rows matched {whose}; give the rows' ids to be sure of the order"
     return np.arange(n_item), how, False
+
+
+def check_rows(file: str, n_row: int, n_item: int) -> None:
+    """Refuse vectors that have no ids where there are more or fewer than items."""
+    if n_row != n_item:
+        raise DataError(
+            f"{file} has {n_row} rows, the table has {n_item}; make the counts agree, or give the rows' ids with --ids"
+        )
 
 
 def check_unique(ids: Sequence[str], name: str) -> None:
@@ -266,9 +284,9 @@ def named(columns: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def shapes(arrays: Mapping[str, Array]) -> str:
+def shapes(headers: Mapping[str, Header]) -> str:
     """Spell names and shapes for a message."""
-    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "no arrays"
+    return ", ".join(f"{name} {shape}" for name, (shape, _) in headers.items()) or "no arrays"
 
 
 def cell_number(cell: str, name: str, row: int, column: str) -> float:
@@ -280,35 +298,44 @@ def cell_number(cell: str, name: str, row: int, column: str) -> float:
         raise DataError(f"{name} row {row + 1}: {column} is {shown}; write a number") from None
 
 
-def _chosen(forms: Mapping[str, Callable[[Path], Embeddings]], path: Path, what: str) -> Callable[[Path], Embeddings]:
+def _chosen(forms: Mapping[str, Form], path: Path, what: str) -> Form:
     suffix = path.suffix.lower()
     if suffix not in forms:
         raise DataError(f"{path.name}: {what} are read from {', '.join(forms)} files; convert it to one of them")
     return forms[suffix]
 
 
-def _npy_embeddings(path: Path) -> Embeddings:
+def _npy_embeddings(path: Path, told: Told) -> Embeddings:
+    told(len(np.atleast_1d(read_array(path, mapped=True))))
     return Embeddings(read_array(path))
 
 
-def _npz_embeddings(path: Path) -> Embeddings:
-    arrays = read_npz(path)
-    wide = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"}
+def _npz_embeddings(path: Path, told: Told) -> Embeddings:
+    headers = npz_headers(path)
+    wide = {name: shape for name, (shape, kind) in headers.items() if len(shape) == 2 and kind.kind in "fiub"}
     name = named(wide, EMBEDDING_NAMES) or (next(iter(wide)) if len(wide) == 1 else None)
     if name is None:
         raise DataError(
-            f"{path.name} holds {shapes(arrays)}; call the vectors (rows, dimensions) embeddings, and their ids ids"
+            f"{path.name} holds {shapes(headers)}; call the vectors (rows, dimensions) embeddings, and their ids ids"
         )
-    ids = named(arrays, ID_NAMES)
+    ids = named(headers, ID_NAMES)
+    if ids is None:
+        told(wide[name][0])
+    elif headers[ids][0][:1] != wide[name][:1]:
+        n_id, n_row = (math.prod(headers[one][0][:1]) for one in (ids, name))
+        raise DataError(f"{path.name}: {n_id} ids but {n_row} vectors; they must agree")
+    arrays = read_npz(path, [name] if ids is None else [name, ids])
     return Embeddings(numbers(arrays[name], path.name), None if ids is None else texts(arrays[ids], path.name))
 
 
-def _csv_embeddings(path: Path) -> Embeddings:
+def _csv_embeddings(path: Path, told: Told) -> Embeddings:
     table = read_table(path)
     if not len(table):
         raise DataError(f"{path.name} has no rows; it needs a header line and a row a vector")
     columns = {str(name): list(table[name]) for name in table.columns}
     ids = named(columns, ID_NAMES)
+    if ids is None:
+        told(len(table))
     vectors = named(columns, EMBEDDING_NAMES)
     names = list(columns[ids]) if ids is not None else [str(row + 1) for row in range(len(table))]
     if vectors is not None:
@@ -328,8 +355,12 @@ def _csv_embeddings(path: Path) -> Embeddings:
     return Embeddings(values, None if ids is None else columns[ids])
 
 
-def _arrow_embeddings(path: Path) -> Embeddings:
-    table = read_arrow(path)
+def _arrow_embeddings(path: Path, told: Told) -> Embeddings:
+    def told_all(names: Sequence[str], n_row: int) -> None:
+        if named(dict.fromkeys(names), ID_NAMES) is None:
+            told(n_row)
+
+    table = read_arrow(path, told_all)
     ids = named(dict.fromkeys(table.column_names), ID_NAMES)
     names = None if ids is None else _texts(values_of(table[ids], f"{path.name} column {ids}"), path.name)
     lists = [name for name in table.column_names if is_vector_column(table.schema.field(name).type)]
@@ -384,7 +415,25 @@ def _equal_length(rows: list[list[float]], name: str) -> Array:
     return np.array(rows, dtype=np.float64)
 
 
-def _check_npy(stream: IO[bytes], size: int, name: str) -> None:
+def _in_archive(path: Path, do: Callable[[zipfile.ZipFile, _Entries], dict[str, Any]]) -> dict[str, Any]:
+    """Open an ``.npz`` file, look at the headers of its arrays, and do something with it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries: _Entries = {}
+            for entry in archive.infolist():
+                with archive.open(entry) as stream:
+                    header = _check_npy(stream, entry.file_size, f"{path.name}: {entry.filename}")
+                entries[entry.filename.removesuffix(".npy")] = header, entry
+            return do(archive, entries)
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; check that the file exists") from error
+    except DataError:
+        raise
+    except Exception as error:  # zipfile raises nearly every kind of exception on a malformed file
+        raise _not_whole(path.name, "z") from error
+
+
+def _check_npy(stream: IO[bytes], size: int, name: str) -> Header:
     """Read the header alone: refuse Python objects, and an array larger than its file."""
     try:
         version = npy.read_magic(stream)
@@ -399,6 +448,7 @@ def _check_npy(stream: IO[bytes], size: int, name: str) -> None:
         )
     if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) * kind.itemsize > size:
         raise _not_whole(name)
+    return shape, kind
 
 
 def _not_whole(name: str, kind: str = "y") -> DataError:
@@ -423,7 +473,9 @@ def _not_text(name: str) -> DataError:
     return DataError(f"{name}: an id is not UTF-8 text; store the ids as text")
 
 
-EMBEDDING_FORMS: dict[str, Callable[[Path], Embeddings]] = {
+Form = Callable[[Path, Told], Embeddings]
+
+EMBEDDING_FORMS: dict[str, Form] = {
     ".npy": _npy_embeddings,
     ".npz": _npz_embeddings,
     ".parquet": _arrow_embeddings,

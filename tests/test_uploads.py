@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recall_core import evaluate, from_arrays, load, uploads
+from recall_core import budget, evaluate, from_arrays, load, uploads
 from recall_core.dataset import Dataset
 from recall_core.errors import DataError
 from recall_core.export import export, export_zip
@@ -82,7 +82,7 @@ def test_an_entry_that_leads_elsewhere_refuses_the_archive_and_leaves_nothing(
 
 
 def test_a_bomb_is_stopped_while_it_unpacks_whatever_its_list_claims(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(uploads, "RATIO_COUNTS_FROM", 2**16)
+    monkeypatch.setattr(budget, "COUNTS_FROM", 2**16)
     with pytest.raises(DataError, match=r"bomb.zip unpacks to too much"):
         unpack(io.BytesIO(zipped(("zeros.bmp", bytes(2**22)))), tmp_path, name="bomb.zip")
     assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 2**20

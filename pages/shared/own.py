@@ -31,11 +31,16 @@ MAX_SETS = 3
 MAX_BYTES = 8 * 2**30
 """Of all visitors together, before a further upload is taken."""
 
+MAX_VISITOR_BYTES, MAX_VISITOR_HELD = 2 * 2**30, 2**30
+"""Of one visitor: on the disk, and in memory once they are read; where it is more, the oldest go."""
+
 MAX_AGE = 12 * 3600
 """Seconds after which a folder that no session touches is left over."""
 
 GRACE_SECONDS = 180
 """How long a visitor who has left may come back: Streamlit gives a torn connection two minutes."""
+
+_taking = threading.Lock()
 
 MARK = re.compile(r"-[0-9a-f]{6}$")
 
@@ -46,6 +51,8 @@ class Upload:
 
     folder: Path
     notes: tuple[str, ...]
+    n_bytes: int = 0
+    held: int = 0
 
 
 class Shelf:
@@ -63,11 +70,20 @@ class Shelf:
             self.clear()
 
     def put(self, name: str, upload: Upload) -> None:
-        """Take one in, and the oldest out where there are too many."""
+        """Take one in, and the oldest out where there are too many, or where together they are too large."""
         self.drop(name)
         self.uploads[name] = upload
-        for oldest in list(self.uploads)[:-MAX_SETS]:
-            self.drop(oldest)
+        while len(self.uploads) > 1 and self.is_too_much():
+            self.drop(next(iter(self.uploads)))
+
+    def is_too_much(self) -> bool:
+        """Are these more than one visitor may have?"""
+        every = self.uploads.values()
+        return (
+            len(every) > MAX_SETS
+            or sum(one.n_bytes for one in every) > MAX_VISITOR_BYTES
+            or sum(one.held for one in every) > MAX_VISITOR_HELD
+        )
 
     def drop(self, name: str) -> None:
         """Take one out, with its files."""
@@ -95,25 +111,44 @@ def add(files: Sequence[tuple[str, BinaryIO]]) -> str:
     Raises
     ------
     DataError
-        It is refused, or the server is full.
+        It is refused, too large for one visitor, or the server is full.
     """
     _sweep()
-    if _size(_root()) > MAX_BYTES:
-        raise DataError(f"the uploads of all visitors fill {MAX_BYTES / 2**30:.0f} GiB; try again later")
-    try:
-        shelf = _shelf() or st.session_state.setdefault("uploads", Shelf())
-        into = Path(tempfile.mkdtemp(dir=shelf.folder))
-    except OSError as error:
-        raise DataError(f"{_root()} cannot be written ({error.strerror}); set RECALL_STATE_DIR to a folder") from error
-    try:
-        folder, notes = uploads.receive(files, into)
-    except BaseException:
-        shutil.rmtree(into, ignore_errors=True)
-        raise
-    name = f"{MARK.sub('', folder.name)}-{_digest(files)[:6]}"
-    shelf.put(name, Upload(folder, notes))
+    with _taking:  # one at a time, so that the room that one was promised is not filled by another
+        room = MAX_BYTES - _size(_root())
+        if room <= 0:
+            raise DataError(f"the uploads of all visitors fill {MAX_BYTES / 2**30:.0f} GiB; try again later")
+        shelf, into = _place()
+        try:
+            folder, notes = uploads.receive(files, into, most=min(room, MAX_VISITOR_BYTES))
+            held = _held(folder)
+        except BaseException:
+            shutil.rmtree(into, ignore_errors=True)
+            raise
+        name = f"{MARK.sub('', folder.name)}-{_digest(files)[:6]}"
+        shelf.put(name, Upload(folder, notes, _size(folder), held))
     _watch(shelf)
     return name
+
+
+def _place() -> tuple[Shelf, Path]:
+    """The visitor's shelf, and a new folder in it."""
+    try:
+        shelf = _shelf() or st.session_state.setdefault("uploads", Shelf())
+        return shelf, Path(tempfile.mkdtemp(dir=shelf.folder))
+    except OSError as error:
+        raise DataError(f"{_root()} cannot be written ({error.strerror}); set RECALL_STATE_DIR to a folder") from error
+
+
+def _held(folder: Path) -> int:
+    """How much memory does an upload take once it is read? More than a visitor may have is refused."""
+    held = uploads.weight(folder)
+    if held > MAX_VISITOR_HELD:
+        raise DataError(
+            f"{folder.name} takes {held / 2**30:.1f} GiB of memory once it is read, a visitor may have "
+            f"{MAX_VISITOR_HELD / 2**30:.3g}; upload a smaller part"
+        )
+    return held
 
 
 def drop(name: str) -> None:
