@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -60,11 +61,17 @@ def control(what: int, value: int) -> bool:
 
 
 def watch(child: int) -> NoReturn:
-    """Wait until the code has ended or the input is closed, then end everything, and this process."""
+    """Wait until the code has ended or the input is closed, then end everything, and this process.
+
+    The folder goes too: who opened the box may be dead.
+    """
+    folder = os.getcwd()
     while not os.waitpid(child, os.WNOHANG)[0]:
         if select.select([0], [], [], 0.01)[0]:
             break
     end(child)
+    with suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 

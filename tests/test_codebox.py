@@ -171,12 +171,14 @@ def test_the_box_ends_with_the_program_that_opened_it(tmp_path):
     note = tmp_path / "pid"
     source = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nprint(1)\nwhile True: pass"
     opener = f"from recall_core import codebox; codebox.run({source!r}, seconds=600)"
-    with subprocess.Popen([sys.executable, "-c", opener], cwd=ROOT) as program:
+    apart = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", opener], cwd=ROOT, env=apart) as program:
         deadline = time.monotonic() + 60
         while not (note.exists() and note.read_text()):
             assert time.monotonic() < deadline
+        assert len(list(tmp_path.iterdir())) == 2
         program.kill()
-    while alive(int(note.read_text())):
+    while alive(int(note.read_text())) or list(tmp_path.iterdir()) != [note]:
         assert time.monotonic() < deadline + 20, "the box outlived the program"
 
 
