@@ -62,24 +62,22 @@ def chosen(found: Found) -> None:
     whole = found.whole
     if whole.chosen is None:
         return
-    row = found.tested.iloc[whole.chosen]
+    row, k = found.tested.iloc[whole.chosen], whole.k
     told = _("Chosen on {a} queries by R@{k}, then measured once on {b} queries of other groups: **{name}**")
-    st.markdown(
-        told.format(a=number(len(whole.validation)), b=number(len(whole.test)), k=whole.k, name=plain(row["name"]))
-    )
+    st.markdown(told.format(a=number(len(whole.validation)), b=number(len(whole.test)), k=k, name=plain(row["name"])))
     exact, index, error, shared = st.columns(4)
     exact.metric(
-        _("Exact R@{k}: the vectors").format(k=whole.k),
-        score(row["exact_recall@10"]),
+        _("Exact R@{k}: the vectors").format(k=k),
+        score(row[f"exact_recall@{k}"]),
         help=_("Every query compared with everything: what is missing here, no index can find."),
         border=True,
         height="stretch",
     )
-    index.metric(_("Index R@{k}").format(k=whole.k), score(row["recall@10"]), border=True, height="stretch")
+    index.metric(_("Index R@{k}").format(k=k), score(row[f"recall@{k}"]), border=True, height="stretch")
     error.metric(
         _("Index error: the difference"),
-        f"{row['difference@10']:+.4f}",
-        delta=_interval(row, 10) or None,
+        f"{row[f'difference@{k}']:+.4f}",
+        delta=_interval(row, k) or None,
         delta_color="off",
         delta_arrow="off",
         help=_(
@@ -90,9 +88,9 @@ def chosen(found: Found) -> None:
         height="stretch",
     )
     shared.metric(
-        f"overlap@{whole.k}",
+        f"overlap@{k}",
         score(row["overlap"]),
-        help=_("Which share of the exact first {k} the index returns, right or wrong.").format(k=whole.k),
+        help=_("Which share of the exact first {k} the index returns, right or wrong.").format(k=k),
         border=True,
         height="stretch",
     )

@@ -10,7 +10,7 @@ from recall_core import ann, draws, leakage, lesson, program
 from recall_core.dataset import Dataset
 from recall_core.draws import Halves
 from recall_core.evaluation import Evaluation
-from recall_core.indexes import configurations
+from recall_core.indexes import INDEXES, configurations
 from recall_core.spec import Spec
 
 from . import cached, choices, leaks
@@ -74,24 +74,25 @@ INDEX_SIZE, INDEX_DIM, INDEX_QUERIES, INDEX = 10_000, 32, 200, "ivf-flat"
 
 
 def index_trials() -> pd.DataFrame:
-    """Try an approximate index with each search effort: ``ann.table`` of the queries that tune."""
+    """Measure an approximate index with each search effort: rows of ``ann.table``, of queries that tune nothing."""
     return _index_trials("")
 
 
-def index_command() -> str:
-    """Spell the command that prints the same numbers."""
-    made = ("--synthetic", f"{INDEX_SIZE}x{INDEX_DIM}", "--queries", str(INDEX_QUERIES), "--index", INDEX)
+def index_command(effort: int) -> str:
+    """Spell the command that prints the same numbers: with one effort there is nothing to choose."""
+    index = f"{INDEX}:{INDEXES[INDEX].search}={effort}"
+    made = ("--synthetic", f"{INDEX_SIZE}x{INDEX_DIM}", "--queries", str(INDEX_QUERIES), "--index", index)
     return program.command("ann", *made)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _index_trials(key: str) -> pd.DataFrame:
     made = ann.synthetic(INDEX_SIZE, INDEX_DIM, INDEX_QUERIES)
-    whole = ann.experiment(*made, tried=configurations(INDEX_SIZE, INDEX_DIM, [INDEX]))
-    frame = ann.table(whole, "validation")
-    frame["n_query"] = len(whole.validation)
-    frame["effort"] = [trial.configuration.search for trial in whole.trials if trial.configuration]
-    return frame
+    found = []
+    for one in configurations(INDEX_SIZE, INDEX_DIM, [INDEX]):
+        whole = ann.experiment(*made, tried=[one])
+        found.append(ann.table(whole).assign(n_query=len(whole.test), effort=one.search))
+    return pd.concat(found, ignore_index=True)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

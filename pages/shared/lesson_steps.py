@@ -122,7 +122,7 @@ def denominators() -> Shown:
     )
     pairs, commands = _pairs(shown=which == "pairs")
     sizes, more = _sizes(shown=which == "sizes")
-    return Shown(pairs | sizes, commands if which == "pairs" else more)
+    return Shown(pairs | sizes, [*commands, *more] if which == "pairs" else [*more, *commands])
 
 
 def _pairs(*, shown: bool) -> tuple[dict[str, str], list[str]]:
@@ -134,7 +134,7 @@ def _pairs(*, shown: bool) -> tuple[dict[str, str], list[str]]:
         if own:
             seed = int(st.slider(_("Seed"), 0, 49, 0, key="seed_pairs", persist_state="session"))
             draw = draws.random_draw(ready, seed)
-            commands = [lab.command(ready.given.replace(split="random", seed=seed))]
+            commands.insert(0, lab.command(ready.given.replace(split="random", seed=seed)))
     n, lost = draw.n_query, draw.n_lost
     missed, left_out = draw.recall[1], draw.recall_evaluable[1]
     hits = round(missed * n)
@@ -269,7 +269,8 @@ def ties() -> Shown:
         "constant_expected": report.number(expected),
         "constant_best": report.number(best),
     }
-    return Shown(values, [lab.command(lab.spec(encoder=encoder, ks=(k,)))])
+    told = dict.fromkeys((encoder, "constant"))
+    return Shown(values, [lab.command(lab.spec(encoder=name, ks=(1, k))) for name in told])
 
 
 def choose(key: str, label: str, options: Mapping[str, str]) -> str:

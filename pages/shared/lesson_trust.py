@@ -27,7 +27,7 @@ def pitfalls() -> Shown:
     n_evaluable = shown["raw"].counts["n_evaluable"]
     if not n_evaluable:
         st.warning(_("With the own scene taken out nobody has anything right left to find."))
-    kept = {name: _protocol(name, same=True) for name in ("raw", "constant")}
+    kept = {name: _protocol(name, same=True) for name in ("raw", "mean", "constant")}
     classes = {name: _protocol(name, removed=True, label=True) for name in ("raw", "orientation")}
     values = {
         "chance": report.number(by_chance),
@@ -37,12 +37,13 @@ def pitfalls() -> Shown:
         "honest_raw": _value(honest["raw"]),
         "honest_orientation": _value(honest["orientation"]),
         "kept_raw": _value(kept["raw"]),
-        "kept_mean": _value(_protocol("mean", same=True)),
+        "kept_mean": _value(kept["mean"]),
         "kept_constant": _value(kept["constant"]),
         "class_raw": _value(classes["raw"]),
         "class_orientation": _value(classes["orientation"]),
     }
-    return Shown(values, [lab.command(one.given) for name, one in shown.items() if name in ("raw", "orientation")])
+    told = [*shown.values(), *honest.values(), *kept.values(), *classes.values()]
+    return Shown(values, list(dict.fromkeys(lab.command(one.given) for one in told)))
 
 
 def _protocol(encoder: str, *, same: bool = False, removed: bool = False, label: bool = False) -> Evaluation:
@@ -126,7 +127,8 @@ def certainty() -> Shown:
     empty = _("no width: every resample gives the same value")
     title = _("R@1 = {value}, with three intervals of 95 %").format(value=report.number(found.value))
     chart("intervals", title, lesson_charts.intervals(found.value, named, empty))
-    clean = lesson.resampled(lab.evaluation(**spelled[CLEAN]), 1)
+    whole = lab.evaluation(**spelled[CLEAN])
+    clean = lesson.resampled(whole, 1)
     bright = lesson.resampled(lab.evaluation(**spelled[BRIGHTNESS]), 1)
     assert clean.wilson is not None
     values = {
@@ -138,7 +140,7 @@ def certainty() -> Shown:
         "clean_high": report.number(clean.wilson.high),
         "narrower": f"{1 - bright.width_ratio:.0%}",
     }
-    return Shown(values, [lab.command(evaluation.given)])
+    return Shown(values, list(dict.fromkeys(lab.command(one.given) for one in (evaluation, whole))))
 
 
 def directions() -> Shown:
@@ -178,10 +180,8 @@ def index() -> Shown:
         "n_query": str(now["n_query"]),
         "exact": report.number(now["exact_recall@10"]),
         "approximate": report.number(now["recall@10"]),
-        "by_encoder": report.number(1 - now["exact_recall@10"]),
-        "by_index": report.number(now["exact_recall@10"] - now["recall@10"]),
         "overlap": f"{now['overlap']:.0%}",
         "first": str(efforts[0]),
         "last": str(efforts[-1]),
     }
-    return Shown(values, [lab.index_command()])
+    return Shown(values, [lab.index_command(effort)])
