@@ -30,7 +30,7 @@ from .evaluation import split_units
 from .indexes import Configuration, answer, build, configurations, import_faiss, written_size
 from .lists import outcomes, overlap, rank_lists
 from .metrics import NoRelevant, Score
-from .ranking import Ranking, rank, rank_scores
+from .ranking import Ranking, rank, rank_scores, without_answers
 from .relevance import IntArray, Relevance, Sets
 from .similarity import Vectors, prepare
 from .spec import Spec
@@ -221,7 +221,7 @@ def experiment(
     tell = _Teller(progress, 1 + len({(one.index, one.build) for one in tried}))
     tell("exact ranking")
     start, cpu = time.perf_counter(), time.process_time()
-    exact = rank(q, g, relevance, top=depth + 1)
+    exact = without_answers(rank(q, g, relevance, top=depth + 1), q.without_direction())
     spent = (time.perf_counter() - start) / max(len(q), 1), (time.process_time() - cpu) / max(len(q), 1)
     rule = Rule(ks[-1], no_relevant, latency, memory)
     asked = Questions(q.take(validation), g, relevance.select(validation), depth)
@@ -495,7 +495,10 @@ def _answered(configuration: Configuration, index: Any, cost: Cost, asked: Quest
         spent.append((time.perf_counter() - start, time.process_time() - cpu))
     seconds, cpu_seconds = (min(times) / max(len(query), 1) for times in zip(*spent, strict=True))
     ranking, own = (
-        rank_lists(position, query, gallery, relevance, top=depth, own_order=own_order) for own_order in (False, True)
+        without_answers(
+            rank_lists(position, query, gallery, relevance, top=depth, own_order=own_order), query.without_direction()
+        )
+        for own_order in (False, True)
     )
     measured = replace(cost, seconds=seconds, cpu_seconds=cpu_seconds)
     return Trial(configuration.label, configuration, ranking, own, measured)

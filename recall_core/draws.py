@@ -56,13 +56,18 @@ class Compared:
         if self.similarity is not None:
             return ranking.rank_scores(self.block(query, gallery), relevance, top=0)
         asked, answers = self.vectors.take(query), self.vectors.take(gallery)
-        return ranking.rank(asked, answers, relevance, top=0, similarity=self.vectors.similarity)
+        found = ranking.rank(asked, answers, relevance, top=0, similarity=self.vectors.similarity)
+        return ranking.without_answers(found, asked.without_direction())
 
     def block(self, query: IntArray, gallery: IntArray) -> FloatArray:
-        """(n_query, n_gallery) similarities of these rows to those; a copy."""
+        """(n_query, n_gallery) similarities of these rows to those; a copy. nan where a query has no cosine."""
+        asked = self.vectors.take(query)
         if self.similarity is not None:
-            return self.similarity[np.ix_(query, gallery)]
-        return exact_block(self.vectors.take(query), self.vectors.take(gallery))
+            made = self.similarity[np.ix_(query, gallery)]
+        else:
+            made = exact_block(asked, self.vectors.take(gallery))
+        made[asked.without_direction()] = np.nan
+        return made
 
 
 @dataclass(frozen=True, eq=False)

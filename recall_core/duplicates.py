@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .dataset import reason
 from .errors import DataError
 from .images import Picture, Pictures, as_rgb, resize
-from .ranking import rank
+from .ranking import rank, without_answers
 from .relevance import IntArray, Relevance, Sets
 from .similarity import FloatArray, exact_block, prepare
 from .tables import MISSING
@@ -159,12 +159,14 @@ def neighbours(
     Returns
     -------
     position, similarity : (n, depth) intp, float64
-        Descending, ties by position; −1 and nan where there are fewer items.
+        Descending, ties by position; −1 and nan where there are fewer items, and for a zero row, which has no cosine.
     """
     n = len(vectors)
     own = np.arange(n)
     relevance = Relevance(Sets.empty(n), Sets(own, np.arange(n + 1), own), n)
-    ranked = rank(vectors, vectors, relevance, top=depth, progress=progress)
+    ranked = without_answers(
+        rank(vectors, vectors, relevance, top=depth, progress=progress), zero_rows(np.asarray(vectors))
+    )
     return ranked.top_position, ranked.top_similarity
 
 

@@ -227,6 +227,10 @@ def evaluate(
             order = ranking.rank_scores(matrix if i == 0 else matrix.T, relevance, top=TOP)
         else:
             order = ranker(asked, split.query, answers, split.gallery, relevance, top=TOP, similarity=spec.similarity)
+        if asked is not None and spec.similarity == "cosine":
+            zero, found = sources.zero_queries(dataset, split, asked)
+            order = ranking.without_answers(order, zero)
+            notes += found
         ranked.append((split, relevance, order))
         notes += protocol.findings(dataset, spec, split, relevance, same)
     whole = assemble(

@@ -389,7 +389,7 @@ def _numbering(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], vectors:
     split = splits[0]
     if value is None or np.array_equal(split.query, split.gallery):
         return []
-    bad = bad_rows(vectors)
+    bad = np.union1d(bad_rows(vectors), zero_rows(vectors))
     query, gallery = np.setdiff1d(split.query, bad), np.setdiff1d(split.gallery, bad)
     if not len(query) or not len(gallery):
         return []

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .metrics import checked_k, recall_evaluable
-from .ranking import rank
+from .ranking import rank, without_answers
 from .relevance import Relevance, Sets
 from .tables import name_of
+from .vectors import zero_rows
 
 EncoderFunction = Callable[[Any], Any]
 
@@ -130,7 +131,8 @@ def embedding_recall(
     Returns
     -------
     dict
-        ``{"recall@1": …}`` over the queries that have something relevant; 0.0 where none has.
+        ``{"recall@1": …}`` over the queries that have something relevant; 0.0 where none has. A zero query has no
+        cosine and finds nothing.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def embedding_recall(
     relevance = Relevance.of(relevant, len(gallery), junk)
     if not relevance.n_relevant().any():
         return {f"recall@{k}": 0.0 for k in cuts}
-    ranking = rank(query, gallery, relevance, top=0)
+    ranking = without_answers(rank(query, gallery, relevance, top=0), zero_rows(query))
     return {f"recall@{k}": recall_evaluable(ranking, k).value for k in cuts}
 
 

@@ -5,7 +5,7 @@ Whatever the user left open is filled here, each default separately, and said.
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from .dataset import Dataset
 from .duplicates import Pairs
 from .errors import DataError
 from .interchange import DEFAULT_PROTOCOL, Judgements, read_judgements
+from .readers import NOBODY, REIDENTIFICATION
 from .relevance import IntArray, Relevance, Sets
 from .rights import PRESCRIBED
 from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
@@ -107,19 +108,45 @@ def directions(dataset: Dataset, spec: Spec) -> tuple[Split, ...]:
     unusable is then taken out (``Split.without``) and never drawn anew, since a second draw would evaluate what the
     first one has trained on.
     """
-    selected = np.setdiff1d(select_rows(dataset, spec.where or ()), junk_rows(dataset))
-    rows, train = _training_draw(dataset, spec, selected)
+    junk = junk_rows(dataset)
+    rows, train = _training_draw(dataset, spec, np.setdiff1d(select_rows(dataset, spec.where or ()), junk))
+    train = np.setdiff1d(train, junk)
     split = _query_gallery(dataset, spec, rows)
     split = Split(split.query, split.gallery, split.query_name, split.gallery_name, split.drawn, train)
     return (split, split.reverse()) if spec.both else (split,)
 
 
 def junk_rows(dataset: Dataset) -> IntArray:
-    """Rows that a column says are junk to everybody: nobody's right answer, nobody's wrong one, and no query."""
+    """Rows that are junk to everybody: nobody's right answer, nobody's wrong one, and no query.
+
+    A column says so, or the image's name is one of Market-1501's (``REIDENTIFICATION``) and its person is −1, in the
+    name or in the group's column.
+    """
+    return np.union1d(_marked_junk(dataset), _nobody(dataset))
+
+
+def _marked_junk(dataset: Dataset) -> IntArray:
     cells = dataset.role("junk")
     if cells is None:
         return np.zeros(0, np.intp)
     return np.flatnonzero([cell.strip().lower() in JUNK_WORDS for cell in cells])
+
+
+def _nobody(dataset: Dataset) -> IntArray:
+    """Rows with a name of Market-1501's whose person is −1."""
+    person = dataset.role("group")
+    found = []
+    for row, names in enumerate(zip(*dataset.names, strict=True)):
+        matches = [REIDENTIFICATION.fullmatch(PurePosixPath(name).stem) for name in names]
+        persons = {match["person"] for match in matches if match is not None}
+        if persons and NOBODY in (*persons, "" if person is None else _whole(person[row])):
+            found.append(row)
+    return np.array(found, dtype=np.intp)
+
+
+def _whole(cell: str) -> str:
+    """A number as pandas may have written it, without its decimals: ``-1.0`` is ``-1``."""
+    return cell.strip().removesuffix(".0")
 
 
 def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False) -> Relevance:
@@ -364,10 +391,14 @@ def findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, s
     value = None if spec.relevant is None else dataset.values(spec.relevant)
     group = dataset.role("group")
     found = []
-    junk = junk_rows(dataset)
-    if len(junk):
-        message = f"{len(junk)} rows are junk, as column {dataset.columns['junk']} says, and take no part"
-        found.append(audit.note("junk_rows", message, len(junk)))
+    marked = _marked_junk(dataset)
+    if len(marked):
+        message = f"{len(marked)} rows are junk, as column {dataset.columns['junk']} says, and take no part"
+        found.append(audit.note("junk_rows", message, len(marked)))
+    nobody = np.setdiff1d(_nobody(dataset), marked)
+    if len(nobody):
+        message = f"{len(nobody)} rows are junk, as person −1 of names such as 0002_c1s1_000451_03, and take no part"
+        found.append(audit.note("junk_rows", message, len(nobody)))
     if spec.corrections is not None:
         n = len(corrections(dataset, spec, split)[0])
         message = f"{split.name}: {n} pairs are judged by {Path(spec.corrections).name} instead of the rule"

@@ -132,7 +132,8 @@ def rank(
     top : int
         Depth of the lists that are kept; 0 keeps none.
     similarity : str
-        ``cosine`` (a zero row is 0 to everything), ``dot``, or ``euclidean`` (negative distance).
+        ``cosine`` (a zero row is 0 to everything, see ``without_answers``), ``dot``, or ``euclidean`` (negative
+        distance).
     memory : int
         Bytes to work in, beside the vectors, their prepared copies and the result.
     workers : int, optional
@@ -234,6 +235,30 @@ def rank_scores(
         return values
 
     return _rank_blocks(block, relevance, top=top, memory=memory, progress=progress)
+
+
+def without_answers(ranking: Ranking, queries: IntArray) -> Ranking:
+    """The same, but nothing is retrieved for these queries, as for a row of nan in ``rank_scores``.
+
+    For a query that is zero under cosine: it has no direction, so whoever stood first would stand there by the order of
+    the gallery alone.
+    """
+    if not len(queries):
+        return ranking
+    pairs, rows = np.isin(ranking.query, queries), np.isin(np.arange(ranking.n_query), queries)[:, None]
+    # Inside a query, what was not retrieved stands by position.
+    order = np.lexsort((np.where(pairs, ranking.position, np.arange(len(pairs))), ranking.query))
+    return Ranking(
+        ranking.indptr,
+        ranking.position[order],
+        np.where(pairs, -1, ranking.above),
+        np.where(pairs, -1, ranking.tied),
+        np.where(pairs, 0, ranking.rank),
+        np.where(pairs, np.nan, ranking.similarity),
+        ranking.n_gallery,
+        np.where(rows, -1, ranking.top_position),
+        np.where(rows, np.nan, ranking.top_similarity),
+    )
 
 
 def rank_one(

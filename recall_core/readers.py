@@ -62,6 +62,10 @@ REIDENTIFICATION = re.compile(r"(?P<person>-1|\d+)_c(?P<camera>\d+)(?:s(?P<seque
 """``0002_c1s1_000451_03.jpg``: person 2, camera 1, sequence 1 (Market-1501, DukeMTMC, VeRi)."""
 
 
+NOBODY = "-1"
+"""What Market-1501 calls the person of an image that shows no whole person: junk."""
+
+
 OWN_FORM = "dataset.json"
 
 
@@ -238,7 +242,7 @@ def _folder_form(place: Place) -> Reading:
         persons = [match for match in matches if match is not None]
         table["person_id"] = [match["person"] for match in persons]
         table["camera"] = [match["camera"] for match in persons]
-        table["junk"] = ["yes" if match["person"] == "-1" else "no" for match in persons]
+        table["junk"] = ["yes" if match["person"] == NOBODY else "no" for match in persons]
         notes.append("names were read as person and camera (0002_c1s1_000451_03.jpg); person −1 is junk")
         if len(set(table["camera"])) > 1:
             defaults["junk_same"] = "camera"

@@ -58,6 +58,12 @@ class Vectors:
         """These vectors as the gallery of a float32 product; made at first use."""
         return SIMILARITIES[self.similarity].coarse(self.parts)
 
+    def without_direction(self) -> NDArray[np.intp]:
+        """Zero rows under cosine: as queries they have no similarity to anything; empty for other similarities."""
+        if self.similarity != "cosine":
+            return np.zeros(0, np.intp)
+        return np.flatnonzero(~self.parts[0].any(axis=1))
+
     def take(self, rows: ArrayLike | slice) -> Vectors:
         """Keep these rows, in this order."""
         at = rows if isinstance(rows, slice) else np.asarray(rows)

@@ -228,6 +228,19 @@ def leave_out_bad_rows(
     return tuple(splits), found
 
 
+def zero_queries(dataset: Dataset, split: Split, asked: Array) -> tuple[IntArray, list[Finding]]:
+    """Which queries (positions) are zero, so that they have no cosine, and what is to be said about them?"""
+    rows = vectors.rows_where(vectors.zero_rows, asked, split.query)
+    if not len(rows):
+        return rows, []
+    message = (
+        f"{split.name}: {len(rows)} of {len(split.query)} queries are zero vectors, which have no cosine: nothing is "
+        f"retrieved for them, and they count as missed: {_named(dataset, rows)}"
+    )
+    found = Finding("without_result", "warning", len(rows), message, _ids(dataset, rows))
+    return np.flatnonzero(np.isin(split.query, rows)), [found]
+
+
 def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Array) -> None:
     """Refuse vectors with nan or infinity, naming row and id."""
     for side, rows in ((asked, split.query), (answers, split.gallery)):

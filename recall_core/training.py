@@ -18,7 +18,6 @@ from .dataset import Dataset
 from .draws import Compared, FloatArray, needed, resolve, shared_choices, some_group_has_two, taking_part
 from .errors import DataError
 from .relevance import IntArray, Sets
-from .similarity import exact_block, prepare
 from .spec import Spec
 from .splits import Text, units
 from .tables import MISSING
@@ -298,8 +297,7 @@ def _ridge(features: Array, train: IntArray, evaluated: IntArray, labels: Sequen
 
 
 def _compare(vectors: Array) -> FloatArray:
-    ready = prepare(vectors)
-    return exact_block(ready, ready)
+    return Compared.of(vectors).block(np.arange(len(vectors)), np.arange(len(vectors)))
 
 
 def _leave_one_out(similarity: FloatArray, label: Text) -> float:
@@ -309,8 +307,12 @@ def _leave_one_out(similarity: FloatArray, label: Text) -> float:
 
 
 def _right_first(similarity: FloatArray, asks: Text, answers: Text) -> float:
-    """R@1 without the other ranks: the most similar answer, the first of equals, has the same label."""
-    return float((asks == answers[similarity.argmax(axis=1)]).mean())
+    """R@1 without the other ranks: the most similar answer, the first of equals, has the same label.
+
+    A row of nan, of a vector that has no cosine, finds nothing.
+    """
+    found = ~np.isnan(similarity).any(axis=1)
+    return float((found & (asks == answers[similarity.argmax(axis=1)])).mean())
 
 
 def _chance(label: Text) -> float:

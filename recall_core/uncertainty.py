@@ -502,7 +502,7 @@ def summable(values: FloatArray, n: int) -> FloatArray:
     Examples
     --------
     >>> summable(np.array([1.0, 0.1]), 4).tolist()
-    [1.0, 0.10000000000000009]
+    [1.0, 0.09999999999999964]
     """
     largest = n * float(np.abs(values).max(initial=0))
     grid = 2.0 ** (np.frexp(largest)[1] - 53)

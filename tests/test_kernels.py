@@ -10,7 +10,7 @@ import pytest
 
 from recall_core import uncertainty
 from recall_core.metrics import Score
-from tests.test_ranking_tiles import NEEDS, instructions, kernel
+from tests.test_ranking_tiles import NEEDS, instructions
 
 ROOT = Path(__file__).parents[1]
 

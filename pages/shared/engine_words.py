@@ -46,7 +46,7 @@ def sentences() -> Mapping[str, str]:
         "flat_pictures": _("{n} pictures are of one colour"),
         "groups_across": _("{n} groups stand in more than one part of the data"),
         "hubs": _("{n} gallery items come up in strikingly many lists"),
-        "junk_rows": _("{n} rows are junk by their column and take no part"),
+        "junk_rows": _("{n} rows are junk and take no part"),
         "k_beyond_gallery": _("{n} values of k reach beyond the gallery: there the whole gallery counts"),
         "labels": _("{n} items may have a wrong label"),
         "lacking_a_side": _("{n} groups are on one side only"),
