@@ -13,6 +13,8 @@ shell.header(
 )
 there = comparing.offered(here)
 names = comparing.ask(here, there)
+if len(names) == 1:
+    comparing.alone(here, names[0], there)
 if len(names) < 2:
     st.info(_("Choose at least two. Runs are saved on Overview, or by the command evaluate with --save; those in a folder named runs beside the data are listed too."))  # fmt: skip  # noqa: E501
     st.stop()

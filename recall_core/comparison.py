@@ -131,6 +131,12 @@ def compare(evaluations: Mapping[str, Evaluation], *, common: bool = False) -> C
     return Comparison(names, given, at, groups, left_out, tuple(_findings(names, given, left_out, len(shared))))
 
 
+def single(name: str, evaluation: Evaluation) -> Comparison:
+    """Put one evaluation into the form of a comparison, for what shows each run by itself."""
+    rows = np.arange(len(evaluation.table), dtype=np.intp)
+    return Comparison((name,), (evaluation,), (rows,), query_groups(evaluation), (0,), ())
+
+
 def run_table(comparison: Comparison, metrics: Sequence[str], *, level: float = LEVEL) -> pd.DataFrame:
     """What does each run score?
 

@@ -156,6 +156,8 @@ def test_a_typed_run_is_shown_on_compare(tmp_path: Path) -> None:
     assert not app.error
     assert app.title[0].value == "Compare"
     assert app.session_state["runs_shown"] == ["saved:mine"]
+    assert "glyphlab · " in said(app), "the run's data, not what stands at the left"
+    assert "Choose at least two" in app.info[0].value
 
 
 @pytest.mark.usefixtures("at_this_machine")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from recall_core import DataError, Dataset, Evaluation, Spec, cli, evaluate, load, report
-from recall_core.comparison import before_after, compare, default_metrics, paired_tests, query_moves, run_table
+from recall_core.comparison import before_after, compare, default_metrics, paired_tests, query_moves, run_table, single
 from recall_core.evaluation import query_groups, select_queries
 from recall_core.sources import encode_dataset
 from recall_core.spec import read_filter
@@ -320,3 +320,10 @@ def test_a_sliced_command_prints_the_slice_alone(capsys: pytest.CaptureFixture[s
     assert json.loads(out)["counts"]["n_query"] == 20
     assert json.loads(out)["spec"]["slice"] == {"orientation": ["diagonal"]}
     assert pd.Series([finding["kind"] for finding in json.loads(out)["findings"]]).eq("slice").sum() == 1
+
+
+def test_one_run_by_itself_scores_as_it_does_in_a_comparison() -> None:
+    found = evaluate(load(DATA / "glyphlab"), encoder="mean", ks=(1,))
+    together = run_table(compare({"a": found, "b": found}), ["recall@1"])
+    alone = run_table(single("a", found), ["recall@1"])
+    pd.testing.assert_frame_equal(alone, together[together["run"] == "a"])

@@ -142,6 +142,13 @@ def ask_metric(compared: Comparison, k: int | None) -> str:
     return by_kind[chosen]
 
 
+def alone(here: shell.Here, name: str, there: Mapping[str, Path | None]) -> None:
+    """Show what one run scores, and on which data, until another is chosen."""
+    evaluation = evaluations(here, [name], there)[name]
+    quiet(plain(choices.counts_line(evaluation.dataset.name, evaluation)))
+    runs_table(comparison.single(name, evaluation), comparison.default_metrics([evaluation]))
+
+
 def commands(
     here: shell.Here, names: Sequence[str], there: Mapping[str, Path | None], metrics: Sequence[str], common: bool
 ) -> str:
