@@ -218,7 +218,7 @@ def _arrow_part(file: Path) -> _ArrowPart:
                 cell(names[value] if names and isinstance(value, int) and 0 <= value < len(names) else value)
                 for value in values
             ]
-    if "file_name" in part.texts and not any(isinstance(one, bytes) for one in part.pictures):
+    if part.pictures and "file_name" in part.texts and not any(isinstance(one, bytes) for one in part.pictures):
         part.texts["file_name"] = [str(one) for one in part.pictures]
     return part
 

@@ -172,7 +172,7 @@ def _lab_form(place: Place) -> Reading:
     """``images.npy`` beside a table; a column ``index`` names the row in the array, whatever the order."""
     path = _required(place.table)
     table = read_table(path, encoding=place.encoding)
-    images = read_array(place.own(place.folder / "images.npy"), mapped=True)
+    images = Pictures.from_array(read_array(place.own(place.folder / "images.npy"), mapped=True))
     notes: tuple[str, ...] = ()
     if "index" in table:
         rows = _image_rows(table["index"], len(images), path.name)
@@ -184,7 +184,7 @@ def _lab_form(place: Place) -> Reading:
             f"{path.name} has {len(table)} rows, images.npy has {len(images)} pictures; "
             "make the counts agree, or add a column index with each row's place in images.npy"
         )
-    return Reading(table, find_columns(table, place.columns), Pictures.from_array(images).select(rows), notes=notes)
+    return Reading(table, find_columns(table, place.columns), images.select(rows), notes=notes)
 
 
 def _table_form(place: Place) -> Reading:

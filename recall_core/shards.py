@@ -29,6 +29,8 @@ from .vectors import Array, Embeddings, read_array, read_ids
 FORMAT = 1
 MANIFEST, IDS, COLUMN = "manifest.json", "ids.txt", "embedding"
 ROW_GROUP = 8192
+MAX_DIM, MAX_ROWS = 2**20, 2**40
+"""No vectors are as long, and no shards as many rows, as these: a manifest that says so is damaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +113,20 @@ def read_shards(folder: Path) -> Embeddings:
         )
     manifest = read_json(folder / MANIFEST)
     try:
-        written_as, n_dim, dtype = manifest["format"], int(manifest["n_dim"]), np.dtype(manifest["dtype"])
-        shards = [(str(one["file"]), int(one["rows"])) for one in manifest["shards"]]
+        written_as, n_dim, dtype = manifest["format"], manifest["n_dim"], np.dtype(manifest["dtype"])
+        shards = [(one["file"], one["rows"]) for one in manifest["shards"]]
         ids = manifest.get("ids")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # the name of a type is a small language of numpy's, with errors of its own
         raise DataError(f"{folder.name}/{MANIFEST} lacks something ({error}); write the shards again") from error
-    if written_as != FORMAT or dtype.kind not in "fiu" or n_dim < 1 or any(n < 0 for _, n in shards):
+    wholes = [n_dim, *(n for _, n in shards)]
+    if (
+        written_as != FORMAT
+        or not isinstance(manifest["dtype"], str)
+        or dtype.kind not in "fiu"
+        or any(type(n) is not int or not 0 <= n <= MAX_ROWS for n in wholes)
+        or not 1 <= n_dim <= MAX_DIM
+        or not all(isinstance(file, str) for file, _ in shards)
+    ):
         raise DataError(f"{folder.name}/{MANIFEST} is of a form that is not read here; write the shards again")
     for file, _ in shards:
         if Path(file).name != file or Path(file).suffix.lower() not in (".npy", ".parquet"):

@@ -348,7 +348,11 @@ def _filter(name: str, given: Any) -> Filter:
         flat = [(column, value) for column, some in pairs for value in ([some] if isinstance(some, str) else some)]
         if not all(isinstance(one, str) for pair in flat for one in pair):
             raise TypeError("columns and values are text")
+        for pair in flat:
+            _check_text(name, "=".join(pair))
         return make_filter(flat)
+    except DataError:
+        raise
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is {given!r}; write columns and values, as in {{'split': ['test']}}") from error
 
@@ -359,11 +363,20 @@ def _of_its_type(name: str, kind: str, value: Any) -> Any:
         value = str(value) if isinstance(value, PathLike) else value
         if not (isinstance(value, str) or (value is None and kind == "str | None")):
             raise DataError(f"{name} is {value!r}; it is a text")
+        _check_text(name, value or "")
     elif kind == "bool" and not isinstance(value, bool):
         raise DataError(f"{name} is {value!r}; it is true or false")
     elif name == "columns" and not all(isinstance(one, str) for pair in value for one in pair):
         raise DataError(f"columns is {value!r}; roles and columns are texts")
+    elif name == "columns":
+        _check_text(name, "".join(one for pair in value for one in pair))
     return value
+
+
+def _check_text(name: str, text: str) -> None:
+    """Refuse halves of characters, which a command line makes of bytes in another encoding: no report can say them."""
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise DataError(f"{name} is {text!r}, which is not whole Unicode text; write or rename it in UTF-8")
 
 
 def _whole(name: str, value: Any, least: int, most: int, rule: str) -> int:

@@ -372,13 +372,13 @@ def _read(question: str, dataset: str, folder: Path | None) -> list[tuple[str, .
         return []
     if _can_write(folder):
         with _opened(folder) as store:
-            return store.execute(question, (dataset,)).fetchall()
+            return _texts(store.execute(question, (dataset,)).fetchall(), folder)
     with tempfile.TemporaryDirectory(prefix="recall-tags-") as name:
         copy = Path(name)
         _copy(folder, copy)
         try:
             with _opened(copy) as store:
-                return store.execute(question, (dataset,)).fetchall()
+                return _texts(store.execute(question, (dataset,)).fetchall(), folder)
         except DataError as error:
             raise DataError(str(error).replace(str(copy), str(folder))) from error
 
@@ -411,6 +411,13 @@ def _copy(folder: Path, into: Path) -> None:
 def _states(files: Sequence[Path]) -> list[tuple[int, int] | None]:
     found = [file.stat() if file.exists() else None for file in files]
     return [None if one is None else (one.st_mtime_ns, one.st_size) for one in found]
+
+
+def _texts(rows: list[tuple[str, ...]], folder: Path) -> list[tuple[str, ...]]:
+    """Refuse what this program never wrote: SQLite keeps a value of any type in a column of text."""
+    if not all(isinstance(cell, str) for row in rows for cell in row):
+        raise DataError(f"{folder / FILE} holds tags that are no text; put a copy of the file back")
+    return rows
 
 
 @contextmanager

@@ -262,7 +262,8 @@ def numbers(array: Array, name: str) -> Array:
     if array.dtype.kind not in "fiub":
         raise DataError(f"{name} holds {array.dtype}, not real numbers; save a float array")
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        return array.astype(np.float64)
+        with np.errstate(over="ignore"):  # what float64 does not hold is infinity, and is named as such
+            return array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -274,7 +275,7 @@ def texts(array: Array, name: str) -> list[str]:
         return _texts(array.tolist(), name)
     except DataError:
         raise
-    except ValueError as error:  # numpy keeps characters that Unicode does not have
+    except Exception as error:  # numpy keeps characters that Unicode does not have, and Python fails at them
         raise _not_text(name) from error
 
 

@@ -60,6 +60,17 @@ def test_every_page_stands_from_an_empty_session(page: str, data: str) -> None:
     assert app.selectbox(key="data").value == data
 
 
+@pytest.mark.parametrize("number", ["inf", "1e999", "nan", "-1", "9" * 5000, "٣", ""])
+def test_numbers_in_an_address_that_are_none_are_passed_over(number: str) -> None:
+    app = run("query", data="digits", q=number, seed=number, ks=number, k=number)
+    assert not app.error
+    assert app.number_input(key="q").value == 1
+    assert app.number_input(key="seed").value == 0
+    app.number_input(key="q").set_value(2).run()
+    assert not app.error
+    assert app.number_input(key="q").value == 2
+
+
 def test_the_doors_show_live_numbers() -> None:
     photographs, lab = (metric.value for metric in run("start").metric[:2])
     assert photographs.endswith(" of 480")

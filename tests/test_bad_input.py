@@ -12,10 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
 
 from recall_core import Dataset, evaluate, from_arrays, load
 from recall_core.errors import DataError
 from recall_core.export import export
+from recall_core.runs import open_run
 from recall_core.scores import read_scores
 from recall_core.uploads import load_upload
 from recall_core.vectors import read_embeddings
@@ -28,7 +31,10 @@ INTRODUCTION = """# When the data cannot be right
 
 What cannot be right is refused with a message that says what is wrong, where, and what to do; on the command line the
 exit code is 2. What is merely suspicious never stops a run: it stands among the findings, beside the number. The
-messages below are those of small examples, word for word; a test holds this page to the program.
+messages below are those of small examples, word for word; a test holds this page to the program. A message has at most
+2,000 characters: of a longer one the middle is left out. Other tests try inputs that are mutated byte by byte and in
+their structure (JSON, Arrow types, headers of arrays, methods of archives, saved runs, addresses); each ends in a
+result or in such a message. `python -m tests.structural 100000` tries as many as it is told to.
 """
 
 ENDING = """
@@ -93,11 +99,59 @@ def ours(defaults: dict[str, str]) -> Case:
     return read
 
 
+def written(name: str, content: bytes) -> Case:
+    def read(folder: Path) -> object:
+        (folder / name).write_bytes(content)
+        return load(folder)
+
+    return read
+
+
 def linked(folder: Path) -> object:
     """A table that lies elsewhere."""
     (folder.parent / "other.csv").write_text("path,label\na.png,x\n", encoding="utf-8")
     (folder / "metadata.csv").symlink_to(folder.parent / "other.csv")
     return load(folder)
+
+
+def arrow(names: list[str], column: pa.Array) -> Case:
+    def read(folder: Path) -> object:
+        feather.write_feather(pa.Table.from_arrays([column] * len(names), names=names), folder / "vectors.feather")
+        return read_embeddings(folder / "vectors.feather")
+
+    return read
+
+
+def damaged_run(folder: Path) -> object:
+    evaluate(three(), ks=(1,)).save(folder / "run")
+    arrays = folder / "run" / "ranking.npz"
+    content = bytearray(arrays.read_bytes())
+    content[80] ^= 0xFF  # inside the first array
+    arrays.write_bytes(content)
+    return open_run(folder / "run")
+
+
+def damaged_zip(folder: Path) -> object:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.csv", "path,label\n" * 100)
+    content = bytearray(stream.getvalue())
+    content[60] ^= 0xFF
+    return load_upload([("photos.zip", bytes(content))], folder / "mine")
+
+
+def npy(shape: str) -> bytes:
+    """An array whose header says this shape."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(48)
+
+
+def ids_of_no_text() -> bytes:
+    """Two vectors, one of which has an id beyond the last character of Unicode."""
+    ids, stream = np.array(["a", "b"]), io.BytesIO()
+    ids.view(np.uint32)[0] = 0x110000
+    np.savez(stream, embeddings=np.eye(2), ids=ids)
+    return stream.getvalue()
 
 
 def three() -> Dataset:
@@ -172,10 +226,23 @@ SECTIONS: dict[str, dict[str, Case]] = {
         "a file out of the folder": ours({"relevant_pairs": "../other.csv"}),
         "a table or an array that is a link out of the folder": linked,
     },
+    "What other programs and former runs left": {
+        "JSON that is cut short": written("samples.json", b'{"samples": ['),
+        "JSON 100,000 levels deep": written("samples.json", b"[" * 100_000),
+        "a number of 5,000 digits": judged("9" * 5000, "gnd.json"),
+        "a value of another type in dataset.json": written("dataset.json", b'{"format": 1, "name": 5}'),
+        "a column that stands twice": arrow(["id", "id"], pa.array(["a"])),
+        "dates that no calendar of Python holds": arrow(["id", "e0"], pa.array([2**40], pa.timestamp("s"))),
+        "a shape of other things than numbers": vectors(npy("(True, 3)")),
+        "characters that Unicode does not have": vectors(ids_of_no_text(), "vectors.npz"),
+        "one damaged byte in a saved run": damaged_run,
+        "a k that no array holds": lambda folder: evaluate(three(), ks=(10**30,)),
+    },
     "Uploads": {
         "an entry that climbs out": uploaded(("../../x.png", b"")),
         "an absolute path": uploaded(("C:\\x.png", b"")),
         "a bomb": uploaded(("zeros.bmp", bytes(2**25))),
+        "a damaged zip": damaged_zip,
         "not a zip": lambda folder: load_upload([("photos.zip", b"photos")], folder / "mine"),
         "another kind of file": lambda folder: load_upload([("model.pkl", b"")], folder / "mine"),
         "an archive without data": uploaded(("readme.md", b"hello")),

@@ -1,4 +1,4 @@
-"""Whatever bytes come, only ``DataError`` goes out: every reader meets noise, cuts and mutations."""
+"""Whatever comes, only ``DataError`` goes out: every reader meets noise, cuts, mutated bytes and mutated structure."""
 
 import io
 import json
@@ -6,22 +6,28 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recall_core import evaluate, load
-from recall_core.errors import DataError
+from recall_core import Dataset, evaluate, from_arrays, load
+from recall_core.errors import SCREEN, DataError
 from recall_core.interchange import read_judgements
+from recall_core.runs import open_run
 from recall_core.scores import read_scores
 from recall_core.tables import read_table
 from recall_core.uploads import load_upload
 from recall_core.vectors import read_embeddings, read_ids
+from tests.structural import INPUTS, check
+from tests.test_bad_input import ids_of_no_text, npy
 from tests.test_readers import png
 
 
@@ -111,8 +117,12 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
 
 
 def only_data_errors(read: Callable[[], object]) -> None:
-    with suppress(DataError):
+    said = "a result"
+    try:
         read()
+    except DataError as problem:
+        said = str(problem)
+    assert 0 < len(said) <= SCREEN
 
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -179,3 +189,146 @@ def test_any_choice_of_names_and_encodings_raises_data_errors_only(
         (Path(folder) / "metadata.csv").write_bytes(TABLE)
         only_data_errors(lambda: load(folder, columns=columns, encoding=encoding))
         only_data_errors(lambda: load(Path(folder) / f"no {data}"))
+
+
+N_EACH = {
+    **{"data": 200, "progress": 1000, "shards": 200, "arrow": 300, "npy": 200, "npz": 400, "archive": 200, "run": 80},
+    **{"address": 400, "tags": 60, "table": 100},
+}
+"""Inputs of each kind; fewer of those that take longer. Their numbers are their seeds: each run tries the same."""
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_whole_input_of_another_structure_gives_a_result_or_a_short_data_error(kind: str) -> None:
+    for number in range(N_EACH[kind]):
+        try:
+            check(kind, number)
+        except Exception as error:
+            error.add_note(f"it comes back with tests.structural.check({kind!r}, {number})")
+            raise
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    said = str(DataError("a.csv: " + "x" * 10**6 + "\ud800; write it again"))
+    assert len(said) == SCREEN
+    assert said.startswith("a.csv: xxx")
+    assert said.endswith("\\ud800; write it again")
+
+
+WHOLE = from_arrays(np.eye(4), ["a", "a", "b", "b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.npy", npy("(True, 3)")),
+        ("v.npy", npy("(0, 99999999999999999999)")),
+        ("v.npy", npy("(3.0, 1)")),
+        ("v.npz", ids_of_no_text()),
+        ("v.npz", zipped(embeddings_dot_npy=npy("(True, 3)"))),
+    ],
+)
+def test_a_header_that_no_array_has_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError):
+        read_embeddings(tmp_path / name)
+
+
+def arrow_columns() -> dict[str, pa.Table]:
+    bits = pa.py_buffer(b"\xff" * 7 + b"\x7f" + b"\xff" * 7 + b"\x7f")
+
+    def of(kind: pa.DataType) -> pa.Array:
+        return pa.Array.from_buffers(kind, 2, [None, bits])
+
+    halves = pa.array(np.ones(4, np.float16))
+    vectors = pa.FixedSizeListArray.from_arrays(halves, 2)
+    gaps = pa.FixedSizeListArray.from_arrays(pa.array([np.float16(1), None] * 2, pa.float16()), 2)
+    return {
+        "dates that Python lacks": pa.table({"id": of(pa.date64()), "embedding": vectors}),
+        "times that Python lacks": pa.table({"id": of(pa.timestamp("us")), "embedding": vectors}),
+        "times of no zone": pa.table({"id": of(pa.timestamp("s", "Nowhere/Land")), "embedding": vectors}),
+        "durations": pa.table({"id": of(pa.duration("s")), "embedding": vectors}),
+        "bytes": pa.table({"id": pa.array([b"\xff", b"a"]), "embedding": vectors}),
+        "a repeated column": pa.Table.from_arrays([halves[:2], halves[2:], vectors], ["id", "id", "embedding"]),
+        "gaps among half floats": pa.table({"id": ["a", "b"], "embedding": gaps}),
+    }
+
+
+@pytest.mark.parametrize("what", list(arrow_columns()))
+@pytest.mark.parametrize("write", [feather.write_feather, parquet.write_table], ids=["feather", "parquet"])
+def test_columns_of_any_type_give_a_result_or_a_data_error(tmp_path: Path, what: str, write: Callable) -> None:
+    file = tmp_path / ("v.feather" if write is feather.write_feather else "v.parquet")
+    try:
+        write(arrow_columns()[what], file)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pytest.skip("this form cannot hold it")
+    only_data_errors(lambda: read_embeddings(file))
+    only_data_errors(lambda: evaluate(load(file)))
+
+
+def test_vectors_of_half_floats_are_read(tmp_path: Path) -> None:
+    feather.write_feather(pa.table({"embedding": arrow_columns()["bytes"]["embedding"]}), tmp_path / "v.feather")
+    assert read_embeddings(tmp_path / "v.feather").values.tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_parquet_of_vectors_may_name_files(tmp_path: Path) -> None:
+    pd.DataFrame({"file_name": ["a", "b"], "label": ["x", "x"], "v": [[1.0], [2.0]]}).to_parquet(tmp_path / "t.parquet")
+    assert load(tmp_path / "t.parquet").values("file_name").tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_to_an_archive_of_any_method_is_a_data_error(tmp_path: Path, method: int) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("a/a.png", bytes(range(256)) * 8)
+    for at in (50, 60, 100):
+        content = bytearray(stream.getvalue())
+        content[at] ^= 0xFF
+        with pytest.raises(DataError, match="pack it again as a plain zip"):
+            load_upload([("u.zip", bytes(content))], tmp_path / str(at))
+
+
+@pytest.mark.parametrize("at", [0, 40, 200, 400, -60, -1])
+def test_one_damaged_byte_of_a_saved_run_never_shows_a_traceback(tmp_path: Path, at: int) -> None:
+    evaluate(WHOLE, ks=(1,)).save(tmp_path / "run")
+    content = bytearray((tmp_path / "run" / "ranking.npz").read_bytes())
+    content[at] ^= 0xFF
+    (tmp_path / "run" / "ranking.npz").write_bytes(content)
+    only_data_errors(lambda: open_run(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("put", ["[" * 100_000, '{"format": ' + "[" * 100_000 + "]" * 100_000 + "}", "9" * 5000])
+def test_json_that_python_does_not_hold_is_no_saved_run(tmp_path: Path, put: str) -> None:
+    evaluate(WHOLE, ks=(1,)).save(tmp_path / "run")
+    (tmp_path / "run" / "report.json").write_text(put, encoding="utf-8")
+    with pytest.raises(DataError, match="is not a saved run"):
+        open_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 30])
+def test_a_number_of_too_many_digits_is_a_data_error_in_every_file(tmp_path: Path, digits: str) -> None:
+    truth = '{"qimlist": ["q"], "imlist": ["a"], "gnd": [{"easy": [0]}]}'
+    (tmp_path / "gnd.json").write_text(truth.replace("0", digits), encoding="utf-8")
+    with pytest.raises(DataError, match="whole number of"):
+        read_judgements(tmp_path / "gnd.json")
+    np.save(tmp_path / "images.npy", np.zeros((1, 4, 4), np.uint8))
+    (tmp_path / "metadata.csv").write_text(f"index,label,view\n{digits},a,{digits}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"but images\.npy has rows 0 to 0"):
+        load(tmp_path)
+    table = pd.DataFrame({"label": ["a"] * 3, "view": [digits.strip("-"), "1", "02"]}, dtype="str")
+    with pytest.raises(DataError, match="exactly two views"):
+        evaluate(Dataset("d", table, {"view": "view", "group": "label"}, embeddings={"v": np.eye(3)}), split="by-view")
+
+
+@pytest.mark.parametrize(
+    "choice", [{"ks": (10**30,)}, {"seed": 10**30}, {"relevant": "\udcff"}, {"where": {"a": [5]}}, {"split": 5}]
+)
+def test_choices_that_no_array_holds_are_refused(choice: dict[str, Any]) -> None:
+    with pytest.raises(DataError):
+        evaluate(WHOLE, **choice)
+
+
+def test_an_encoding_that_spells_halves_of_characters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"id,label\n1,+2AA-\n")
+    with pytest.raises(DataError, match=r"not text in utf-7|not utf-7"):
+        read_table(tmp_path / "t.csv", encoding="utf-7")

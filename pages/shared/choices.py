@@ -13,7 +13,7 @@ from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 from recall_core.similarity import SIMILARITIES
 from recall_core.spec import DEFAULT_KS, POLICIES, Filter, Spec, read_filter, write_filter
-from recall_core.tables import COLUMN_NAMES
+from recall_core.tables import COLUMN_NAMES, whole
 
 from . import own
 from .words import _, number, plain
@@ -191,10 +191,8 @@ def read_ks(spelled: str) -> tuple[int, ...]:
     >>> read_ks("5, 1"), read_ks("zero"), read_ks("0")
     ((1, 5), (1, 3, 5, 10), (1, 3, 5, 10))
     """
-    parts = spelled.replace(",", " ").split()
-    if not parts or not all(part.isascii() and part.isdigit() and 1 <= int(part) <= 1000 for part in parts):
-        return DEFAULT_KS
-    return tuple(sorted({int(part) for part in parts}))
+    ks = {whole(part, 1000) or 0 for part in spelled.replace(",", " ").split()}
+    return tuple(sorted(ks)) if ks and 0 not in ks else DEFAULT_KS
 
 
 def to_query(name: str, chosen: Mapping[str, str], **more: str) -> dict[str, str]:

@@ -251,10 +251,8 @@ def _ask_seed(place: Place) -> tuple[int, Place]:
     """Ask which draw is shown in pictures, bound to the URL as ``drawn``; gives it and the place for its heading."""
     with place.container(horizontal=True, vertical_alignment="center"):
         shell.quiet(_("Draw number"))
-        seed = st.number_input(
-            _("Draw number"), 0, 9999, 0, key="drawn", bind="query-params", width=130, label_visibility="collapsed"
-        )
-        return int(seed), st.empty()
+        seed = shell.ask_whole(_("Draw number"), 0, 9999, 0, key="drawn", width=130, label_visibility="collapsed")
+        return seed, st.empty()
 
 
 def _lost(chosen: Chosen, draw: Draw, heading: Place) -> None:

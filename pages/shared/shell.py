@@ -20,6 +20,7 @@ from recall_core.dataset import Dataset
 from recall_core.errors import DataError, MissingDependency
 from recall_core.evaluation import Direction, Evaluation
 from recall_core.spec import DEFAULT_KS, Spec
+from recall_core.tables import whole
 
 from . import cached, choices, collector, mend, words
 from .words import _
@@ -118,10 +119,20 @@ def ask_direction(evaluation: Evaluation) -> Direction:
 
 def ask_query(n_query: int) -> int:
     """Ask which query the page shows, 1-based; bound to the URL as ``q``."""
-    asked = st.number_input(
-        _("Query"), 1, n_query, 1, key="q", bind="query-params", width=130, label_visibility="collapsed"
-    )
-    return max(1, min(int(asked), n_query))
+    asked = ask_whole(_("Query"), 1, n_query, 1, key="q", width=130, label_visibility="collapsed")
+    return max(1, min(asked, n_query))
+
+
+def ask_whole(label: str, low: int, high: int, usual: int, *, key: str, **more: Any) -> int:
+    """Ask for a whole number; bound to the URL, unless the URL came with what is none.
+
+    Streamlit reads a number of the URL as a float first, and fails at infinity.
+    """
+    refused, written = f"{key}_unbound", st.query_params.get(key)
+    if written is not None and whole(written, 2**53) is None:
+        st.session_state[refused] = True
+    bind: Any = None if refused in st.session_state else "query-params"
+    return int(st.number_input(label, low, high, usual, key=key, bind=bind, **more))
 
 
 @contextmanager
@@ -254,7 +265,7 @@ def _sidebar(*, folded: bool) -> Here:
         ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
         ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
         ks = choices.read_ks(st.text_input(_("List of k"), _spell(DEFAULT_KS), key="ks", bind="query-params"))
-        seed = int(st.number_input(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed", bind="query-params"))
+        seed = ask_whole(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed")
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
     chosen["where"] = _readable(chosen["where"], offered["where"][0], choices.read_where)
     chosen["corrupt"] = _readable(chosen["corrupt"], choices.NONE, corruption.parse)
