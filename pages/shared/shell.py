@@ -302,10 +302,10 @@ def _select(key: str, options: Sequence[str], label: str, **more: Any) -> str:
 
 
 def _one_of(key: str, options: Sequence[str], label: str, place: Any, **more: Any) -> str:
-    chosen: str = place.segmented_control(
+    chosen: str | None = place.segmented_control(
         label, options, default=options[0], required=True, key=key, bind="query-params", **more
     )
-    return chosen
+    return chosen or options[0]  # an address that says nothing after the = chooses none
 
 
 def _readable(spelled: str, default: str, read: Callable[[str], object]) -> str:
