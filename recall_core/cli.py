@@ -370,7 +370,8 @@ def _failures(parsed: argparse.Namespace) -> None:
     alike = failures.comparer(evaluation)
     found = failures.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
     if tags:
-        found = found[[triage.meets(given, str(item), tags) for item in found["id"]]].reset_index(drop=True)
+        kept = np.array([triage.meets(given, str(item), tags) for item in found["id"]], dtype=bool)
+        found = found[kept].reset_index(drop=True)
     print(report.table_csv(failures.listing(evaluation, found, alike)), end="")
 
 

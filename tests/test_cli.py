@@ -234,3 +234,13 @@ def test_a_tag_that_no_item_has_is_refused_with_those_in_use(
     code, out, err = run(capsys, "failures", "photo_patches", "--tag", "odd")
     assert (code, out) == (2, "")
     assert "the tag 'odd'; those in use are hard view" in err
+
+
+def test_a_tag_of_no_failure_prints_the_header_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECALL_STATE_DIR", str(tmp_path))
+    triage.set_tag("glyphlab", "0", "odd")  # with raw pixels no query of the lab fails
+    code, out, err = run(capsys, "failures", LAB, "--tag", "odd")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert out == run(capsys, "failures", LAB)[1]
