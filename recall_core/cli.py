@@ -1,4 +1,4 @@
-"""Arguments to calls: ``python -m recall_core evaluate DATA …``.
+"""Arguments to calls: ``recall-explorer evaluate DATA …``, or ``python -m recall_core evaluate DATA …``.
 
 Exit code 0; 2 with one clear line on standard error where the data or a choice cannot be right. Standard output
 carries the report alone.

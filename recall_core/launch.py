@@ -6,10 +6,12 @@ What the command was given reaches the app by the environment, as if it had been
 
 from __future__ import annotations
 
+import http.client
 import importlib
 import io
 import os
 import runpy
+import signal
 import socket
 import sys
 import threading
@@ -237,12 +239,19 @@ def serve(
     os.environ.update(environment)
     try:
         prepare(app)
-        reached = HERE if address == EVERYWHERE else address
-        threading.Thread(target=_tell_when_ready, args=(reached, port, ready), daemon=True).start()
-        sys.argv = ["streamlit", "run", str(app), *spelled]
-        runpy.run_module("streamlit", run_name="__main__")
     except KeyboardInterrupt:
-        return  # before the server listened: there is nothing to stop
+        return
+    reached = HERE if address == EVERYWHERE else address
+    threading.Thread(target=_tell_when_ready, args=(reached, port, ready), daemon=True).start()
+    sys.argv = ["streamlit", "run", str(app), *spelled]
+    # Streamlit stops in order once it runs, when it sets its own handlers; a signal while it starts would end in
+    # tracebacks, and then there is nothing to stop yet.
+    former = {number: signal.signal(number, _leave) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        runpy.run_module("streamlit", run_name="__main__")
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def warm(app: Path, data: Sequence[str], tell: Callable[[str, int, int], None]) -> None:
@@ -257,10 +266,27 @@ def open_browser(address: str) -> None:
         webbrowser.open(address)
 
 
+def _leave(number: int, frame: object) -> None:
+    os._exit(0)
+
+
 def _tell_when_ready(address: str, port: int, ready: Callable[[], None]) -> None:
-    while not _listens(address, port):
+    while not _answers(address, port):
         time.sleep(0.05)
     ready()
+
+
+def _answers(address: str, port: int) -> bool:
+    """Does the server answer? It listens before it does."""
+    asked = http.client.HTTPConnection(address, port, timeout=5)
+    try:
+        asked.request("GET", "/_stcore/health")
+        asked.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()
+    return True
 
 
 def _is_free(address: str, port: int) -> bool:

@@ -73,6 +73,12 @@ def test_app_opens_the_folder_and_ends_in_order(shop: Path, tmp_path: Path, page
         expect(page.get_by_text("4 queries,")).to_be_visible()
 
 
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_as_soon_as_the_app_is_there_ends_it_in_order(tmp_path: Path, end: signal.Signals) -> None:
+    with command(tmp_path, "app", "--no-browser", end=end):
+        pass
+
+
 def test_a_folder_typed_at_this_machine_is_opened(shop: Path, tmp_path: Path, page: Page) -> None:
     with command(tmp_path, "app", "--no-browser", end=signal.SIGTERM) as (address, log):
         server = Server(address.removesuffix("/"), log.process)
