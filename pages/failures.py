@@ -17,13 +17,13 @@ found = failure_list.find(evaluation, here.k, chosen)
 
 
 def follow() -> None:
-    """Turn the page, or open the query whose tile was picked."""
-    triaging.apply(evaluation, gallery.event("failures"))
-    place = failure_list.place(chosen, len(found), gallery.event("failures"))
-    if place.picked:
-        shell.go("query", **failure_list.address(found, place.picked, chosen))
-    else:
-        failure_list.turn(place.page)
+    """Keep in the URL where the cursor is, or open the query under it."""
+    event = gallery.event("failures")
+    to = triaging.follow(evaluation, found, 1, event)
+    if gallery.opened(event) and len(found):
+        shell.go("query", **failure_list.address(found, to, chosen))
+    elif len(found):
+        failure_list.go(found, to, chosen)
 
 
 if everything.empty or disturb.in_use(here):
@@ -35,12 +35,13 @@ if not everything.empty:
         failure_list.download(evaluation, found, chosen.slice)
         if not disturb.in_use(here):
             disturb.within_reach(here)
-    place = failure_list.place(chosen, len(found), gallery.event("failures"))
+    place = failure_list.place(evaluation, chosen, found, gallery.event("failures"))
     gallery.show(
         failure_list.tiles_of(evaluation, found, place.page),
         key="failures",
         first=(place.page - 1) * failure_list.PAGE_SIZE + 1,
         place=place,
+        addresses=failure_list.addresses(found, chosen, place.page),
         n_tile=len(found),
         page_size=failure_list.PAGE_SIZE,
         heading=_("In each tile: the query, its best wrong answer, its best right answer with its rank"),

@@ -17,10 +17,7 @@ direction, query = evaluation.direction(steps.direction), steps.query
 
 def follow() -> None:
     """Go to the query that the browser reports."""
-    event = gallery.event(steps.key)
-    triaging.apply(evaluation, event)
-    to = gallery.apply_event(gallery.Place(steps.at), event, n_query=len(steps), n_tile=0).query
-    steps.go(triaging.place_of(evaluation, steps.queries, event, to))
+    steps.go(triaging.follow(evaluation, steps.queries, steps.at, gallery.event(steps.key)))
 
 
 triaging.apply(evaluation, gallery.event(steps.key))  # a run that was cut short may have left some

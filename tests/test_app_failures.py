@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import cached, disturb, failure_list, gallery, why
 from pages.shared.failure_list import PAGE_SIZE, Chosen
+from pages.shared.gallery import Place
 from pages.shared.keys import key
 from recall_core import cli, evaluate, failures, load, report
 from recall_core.evaluation import Evaluation
@@ -162,10 +163,22 @@ def test_a_list_of_thousands_makes_only_the_tiles_of_its_page(
     assert right.badge == str(found["first_rank"].iloc[PAGE_SIZE])
 
 
-def test_a_page_beyond_the_last_is_the_last() -> None:
-    assert failure_list.place(Chosen(page=500), 30, None).page == 2
-    assert failure_list.place(Chosen(page=2), 30, {"page": 1, "number": 4}).page == 1
-    assert failure_list.place(Chosen(), 0, {"picked": 7, "number": 1}).picked == 0
+def test_a_page_beyond_the_last_is_the_last(photos: Evaluation) -> None:
+    found = failure_list.find(photos, 1, failure_list.EVERYTHING)[:30]
+    assert failure_list.place(photos, Chosen(page=500), found, None) == Place(PAGE_SIZE + 1, 2)
+    assert failure_list.place(photos, Chosen(page=2), found, {"page": 1, "number": 4}).number == 4
+    assert failure_list.place(photos, Chosen(), found[:0], {"query": 7, "number": 1}) == Place(1, 1)
+
+
+def test_the_cursor_stands_on_the_query_that_the_address_names(
+    photos: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = failure_list.find(photos, 1, failure_list.EVERYTHING)
+    at = PAGE_SIZE + 5
+    monkeypatch.setattr(failure_list.st, "query_params", failure_list.address(found, at, Chosen()))
+    assert failure_list.place(photos, Chosen(), found, None) == Place(at, 2)
+    assert failure_list.place(photos, Chosen(page=3), found.drop(index=at - 1), None) == Place(2 * PAGE_SIZE + 1, 3)
+    assert failure_list.addresses(found, Chosen(), 2)[4] == failure_list.address(found, at, Chosen())
 
 
 def test_the_address_of_a_failure_holds_the_page_of_its_tile(photos: Evaluation) -> None:

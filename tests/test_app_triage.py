@@ -111,8 +111,9 @@ def test_tags_in_the_address_are_read_as_they_are_spelled() -> None:
     assert app.button_group(key="tag_shown").value == []
 
 
-def test_tags_are_asked_for_where_there_are_some_only() -> None:
-    assert "tag_shown" not in [box.key for box in run("failures", data="photo_patches").button_group]
+def test_the_filter_of_tags_is_there_before_the_first_tag() -> None:
+    (box,) = [box for box in run("failures", data="photo_patches").button_group if box.key == "tag_shown"]
+    assert list(box.options) == [*triage.TAGS, "no tag"]
 
 
 def test_corrections_show_the_score_before_and_after(photos: Evaluation) -> None:

@@ -114,15 +114,24 @@ def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] 
     return triaging.hold(evaluation, found, chosen.tags, which, shown)
 
 
-def place(chosen: Chosen, n_found: int, event: object) -> Place:
-    """Where in the tiles is the visitor, after what the browser reported? The URL's page holds until then."""
-    start = Place(page=max(1, min(chosen.page, gallery.n_pages(n_found, PAGE_SIZE))))
-    return gallery.apply_event(start, event, n_query=1, n_tile=n_found, page_size=PAGE_SIZE)
+def place(evaluation: Evaluation, chosen: Chosen, found: pd.DataFrame, event: object) -> Place:
+    """Where does the cursor stand? On the query that the URL names, else on the first of the page that it names."""
+    asked = asked_for(evaluation)
+    page = max(1, min(chosen.page, gallery.n_pages(len(found), PAGE_SIZE)))
+    at = (failures.position(found, *asked) if asked else 0) or (page - 1) * PAGE_SIZE + 1
+    number = gallery.apply_event(Place(), event, n_query=1, n_tile=0).number
+    return Place(at, _page(at), number=number)
 
 
-def turn(page: int) -> None:
-    """Write another page into the URL; for callbacks."""
-    _write({"page": str(page) if page > 1 else ""})
+def go(found: pd.DataFrame, at: int, chosen: Chosen) -> None:
+    """Put the cursor on another place of the list; for callbacks."""
+    _write({"page": "", **address(found, at, chosen)})
+
+
+def addresses(found: pd.DataFrame, chosen: Chosen, page: int) -> list[dict[str, str]]:
+    """Say for each tile of a page what the URL says while the cursor is on it."""
+    shown = range((page - 1) * PAGE_SIZE, min(page * PAGE_SIZE, len(found)))
+    return [address(found, at + 1, chosen) for at in shown]
 
 
 def address(found: pd.DataFrame, at: int, chosen: Chosen) -> dict[str, str]:
@@ -133,7 +142,11 @@ def address(found: pd.DataFrame, at: int, chosen: Chosen) -> dict[str, str]:
     """
     facts = found.iloc[at - 1]
     shown = {NAME: f"{facts['direction']}:{facts['query'] + 1}"}
-    return shown | link(replace(chosen, page=(at - 1) // PAGE_SIZE + 1))
+    return shown | link(replace(chosen, page=_page(at)))
+
+
+def _page(at: int) -> int:
+    return (at - 1) // PAGE_SIZE + 1
 
 
 def asked_for(evaluation: Evaluation) -> tuple[str, int] | None:
@@ -175,9 +188,9 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
         offered.append("near_duplicate")
     _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
     columns = choices.label_columns(evaluation.dataset)
-    tagged = _tags_in_use(evaluation, chosen)
-    if tagged:
-        _synced("pills", "tag", _("Tags"), tagged, list(chosen.tags), _choose_tags, tag_words, selection_mode="multi")
+    # Also where nothing is tagged yet: the first tag must not move the tiles under the hand.
+    tags = _tags(evaluation, chosen)
+    _synced("pills", "tag", _("Tags"), tags, list(chosen.tags), _choose_tags, lambda tag: plain(tag_words(tag)), selection_mode="multi")  # fmt: skip  # noqa: E501
     which, values, order = st.columns([2, 4, 3], vertical_alignment="bottom")
     if columns:
         with which:
@@ -193,7 +206,7 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
     with order:
         _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
     if columns and picked:
-        _synced("pills", "slice_values", column, picked, picked, _choose_values, lambda value: _counted(value, there.get(value, 0)), args=(taken,), selection_mode="multi")  # fmt: skip  # noqa: E501
+        _synced("pills", "slice_values", plain(column), picked, picked, _choose_values, lambda value: _counted(plain(value), there.get(value, 0)), args=(taken,), selection_mode="multi")  # fmt: skip  # noqa: E501
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
@@ -209,10 +222,10 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
         st.button(
             _("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": "", "tag": ""},)
         )
-    left = triaging.n_left(evaluation, found, chosen.tags)
-    if left:
+    if chosen.tags:  # also where none is left over: nothing moves while one is tagging
+        left = triaging.n_left(evaluation, found, chosen.tags)
         quiet(plural("{n} was tagged otherwise meanwhile, and stays until the filter changes", "{n} were tagged otherwise meanwhile, and stay until the filter changes", left))  # fmt: skip  # noqa: E501
-        st.button(_("Filter again"), key="filter_again", type="tertiary", on_click=_filter_again)
+        st.button(_("Filter again"), key="filter_again", type="tertiary", on_click=_filter_again, disabled=not left)
 
 
 def _filter_again() -> None:
@@ -342,10 +355,11 @@ def _read_tag(spelled: str) -> str:
     return spelled if spelled == UNTAGGED else "" if read == UNTAGGED else read
 
 
-def _tags_in_use(evaluation: Evaluation, chosen: Chosen) -> list[str]:
-    """Tags that somebody gave, and "none" where there are any."""
+def _tags(evaluation: Evaluation, chosen: Chosen) -> list[str]:
+    """Tags that can be given, those that somebody gave, and "none"."""
     used = {tag for tags in triage.tags_of(triaging.marks(evaluation.dataset)).values() for tag in tags}
-    return list(dict.fromkeys([*sorted(used), *([UNTAGGED] if used else []), *chosen.tags]))
+    offered = triage.tag_list(triaging.store(evaluation.dataset))
+    return list(dict.fromkeys([*offered, *sorted(used), UNTAGGED, *chosen.tags]))
 
 
 def _choose_sort() -> None:

@@ -6,6 +6,9 @@ updated in place (so the keyboard focus stays), and an unrelated rerun sends not
 The browser reports absolute positions, never "one further": twenty fast key presses then arrive at the right query
 even where reruns are skipped. Every report carries a running number; what the server sends back for an older one is
 not shown.
+
+There is one cursor, a place in the whole list: arrows, J and K, a click and the address move it, the focus goes with
+it, and every other key acts on what is under it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -113,6 +116,7 @@ def show(
     columns: int = 0,
     panels: Sequence[Panel] = (),
     place: Place | None = None,
+    addresses: Sequence[Mapping[str, str]] = (),
     n_query: int = 0,
     n_tile: int = 0,
     page_size: int = PAGE_SIZE,
@@ -138,6 +142,9 @@ def show(
         Tiles a row; 0 fits as many as there is room for.
     place : Place, optional
         With it, J and K and two buttons step through ``n_query`` queries.
+    addresses : sequence of mapping
+        One a tile, where the tiles are the queries: what the URL says while the cursor is there. ``place.query`` is
+        then the place of the cursor among ``n_tile``, and J and K move it.
     n_tile : int
         Length of the whole list; 0 where this page is all of it.
     position : str
@@ -162,6 +169,7 @@ def show(
             "columns": columns,
             "panels": [asdict(panel) for panel in panels],
             "place": asdict(place) if place else None,
+            "addresses": [dict(address) for address in addresses],
             "n_query": n_query,
             "n_page": n_pages(whole, page_size),
             "heading": heading,
@@ -181,6 +189,11 @@ def event(key: str) -> Any:
     """Give the last report from the browser, as it came; None if there is none."""
     state = st.session_state.get(key)
     return state.get("event") if state else None
+
+
+def opened(event: object) -> bool:
+    """Was the tile under the cursor opened?"""
+    return isinstance(event, Mapping) and event.get("open") is True
 
 
 def picked(key: str, n_tile: int) -> int:

@@ -2,15 +2,17 @@
 // as what shall be so: hearing it twice changes nothing.
 
 const buildTriage = (main) => {
-  const bar = make("div", "triage", main);
+  const desk = make("div", "desk", main);
+  const bar = make("div", "triage", desk);
   const tags = make("div", "tagset", bar);
   tags.setAttribute("role", "group");
   const tools = make("div", "tools", bar);
   const [note, undo, keys] = ["N", "U", "?"].map((key) => createChip(key, tools));
-  const said = make("span", "said", bar);
+  const line = make("div", "line", desk);
+  const written = make("p", "written", line);
+  const said = make("span", "said", line);
   said.setAttribute("role", "status");
-  const written = make("p", "written", main);
-  const form = make("form", "writing", main);
+  const form = make("form", "writing", desk);
   const text = make("textarea", "", form);
   text.rows = 2;
   const save = createButton("", form);
@@ -20,7 +22,7 @@ const buildTriage = (main) => {
   const title = make("h3", "", sheet);
   const list = make("dl", "", sheet);
   const close = createButton("", sheet);
-  return { bar, tags, note, undo, keys, said, written, form, text, save, cancel, sheet, title, list, close };
+  return { desk, tags, note, undo, keys, said, written, form, text, save, cancel, sheet, title, list, close };
 };
 
 const createChip = (key, parent) => {
@@ -68,11 +70,8 @@ const showSheet = (triage, parts) => {
 
 const showTriage = (view, parts, item) => {
   const { triage } = view;
-  parts.bar.hidden = !triage;
-  if (!triage) {
-    parts.written.hidden = parts.form.hidden = true;
-    return;
-  }
+  parts.desk.hidden = !triage;
+  if (!triage) return;
   const on = item === undefined ? new Set() : tagsOf(view, item);
   const extra = [...on].filter((name) => !triage.tags.includes(name));
   const chips = fitChildren(parts.tags, triage.tags.length, () => createChip("", null));
@@ -85,10 +84,11 @@ const showTriage = (view, parts, item) => {
   nameChip(parts.note, triage.words.note);
   nameChip(parts.undo, triage.words.undo);
   nameChip(parts.keys, triage.words.keys);
+  // One line of a fixed height, so that the tiles stay where they are; only a problem may take more.
   setText(parts.said, [...extra, triage.said].filter(Boolean).join(" · "));
-  const note = item === undefined ? "" : noteOf(view, item);
-  setText(parts.written, note);
-  parts.written.hidden = !note || !parts.form.hidden;
+  parts.said.classList.toggle("problem", triage.said.startsWith("⚠️"));
+  setText(parts.written, item === undefined ? "" : noteOf(view, item));
+  for (const part of [parts.said, parts.written]) part.title = part.textContent;
   parts.text.ariaLabel = triage.words.note;
   setText(parts.save, triage.words.save);
   setText(parts.cancel, triage.words.cancel);

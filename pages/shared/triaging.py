@@ -20,7 +20,7 @@ from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
 
 from . import cached, own
-from .gallery import PAGE_SIZE
+from .gallery import PAGE_SIZE, Place, apply_event
 from .words import _
 
 REACH = 120
@@ -100,6 +100,13 @@ def apply(evaluation: Evaluation, event: object) -> None:
             except DataError as problem:
                 mine.said = f"⚠️ {problem}"
             mine.done = number
+
+
+def follow(evaluation: Evaluation, queries: pd.DataFrame, at: int, event: object) -> int:
+    """Carry out the key presses of a report; returns the place of the list, 1-based, that the browser stands at."""
+    apply(evaluation, event)
+    to = apply_event(Place(at), event, n_query=len(queries), n_tile=0).query
+    return place_of(evaluation, queries, event, to)
 
 
 def log() -> Log:
