@@ -39,7 +39,8 @@ def shop(*classes: str) -> bytes:
     with zipfile.ZipFile(stream, "w") as archive:
         for i, name in enumerate(classes or ("cat", "dog")):
             for side in range(2):
-                archive.writestr(f"{name}/{side}.png", png(2 * i + side))
+                entry = zipfile.ZipInfo(f"{name}/{side}.png")  # of a fixed date, so that equal content is equal
+                archive.writestr(entry, png(2 * i + side))
     return stream.getvalue()
 
 
@@ -223,6 +224,44 @@ def test_a_further_upload_takes_the_place_of_the_oldest(state: Path) -> None:
         upload(app, (f"s{i}.zip", shop()))
     assert [name[:2] for name in uploaded(app)] == [f"s{i}" for i in range(1, own.MAX_SETS + 1)]
     assert len([folder for visitor in state.iterdir() for folder in visitor.iterdir()]) == own.MAX_SETS
+
+
+@pytest.mark.parametrize(("limit", "kind"), [("MAX_VISITOR_BYTES", "disk"), ("MAX_VISITOR_HELD", "memory")])
+def test_where_a_visitors_uploads_are_too_much_together_the_oldest_go(
+    state: Path, monkeypatch: pytest.MonkeyPatch, limit: str, kind: str
+) -> None:
+    app = run("start")
+    upload(app, ("s0.zip", shop()))
+    (name,) = uploaded(app)
+    first = app.session_state["uploads"].uploads[name]
+    monkeypatch.setattr(own, limit, 2 * (first.n_bytes if kind == "disk" else first.held))
+    upload(app, ("s1.zip", shop()))
+    assert [name[:2] for name in uploaded(app)] == ["s0", "s1"]
+    upload(app, ("s2.zip", shop()))
+    assert [name[:2] for name in uploaded(app)] == ["s1", "s2"]
+    assert len([folder for visitor in state.iterdir() for folder in visitor.iterdir()]) == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("MAX_VISITOR_BYTES", "big.zip unpacks to too much"),
+        ("MAX_VISITOR_HELD", "big takes 0.0 GiB of memory once it is read, a visitor may have"),
+        ("MAX_BYTES", "big.zip unpacks to too much"),
+    ],
+)
+def test_an_upload_that_is_too_much_by_itself_is_refused_and_the_others_stay(
+    state: Path, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
+) -> None:
+    app = run("start")
+    upload(app, ("s.zip", shop()))
+    held = app.session_state["uploads"].uploads[uploaded(app)[0]]
+    there = {"MAX_VISITOR_HELD": held.held, "MAX_BYTES": own._size(state) + held.n_bytes}.get(limit, held.n_bytes)
+    monkeypatch.setattr(own, limit, there)
+    upload(app, ("big.zip", shop("cat", "dog", "cow", "hen")))
+    assert message in app.error[0].value.replace("\\", "")
+    assert [name[:2] for name in uploaded(app)] == ["s-"]
+    assert len([folder for visitor in state.iterdir() for folder in visitor.iterdir()]) == 1
 
 
 def test_a_full_server_takes_no_further_upload(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@
 import io
 import json
 import re
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pyarrow.feather as feather
 from recall_core import Dataset, evaluate, from_arrays, load
 from recall_core.errors import DataError
 from recall_core.export import export
+from recall_core.images import decode
 from recall_core.runs import open_run
 from recall_core.scores import read_scores
 from recall_core.uploads import load_upload
@@ -154,6 +157,14 @@ def ids_of_no_text() -> bytes:
     return stream.getvalue()
 
 
+def blank(folder: Path) -> object:
+    """The head of a PNG of 9,000 × 7,000 pixels; what follows it is never reached."""
+    head = b"IHDR" + struct.pack(">IIBBBBB", 9000, 7000, 8, 2, 0, 0, 0)
+    chunks = [(head, zlib.crc32(head)), (b"IDAT", zlib.crc32(b"IDAT"))]
+    content = b"".join(struct.pack(">I", len(data) - 4) + data + struct.pack(">I", check) for data, check in chunks)
+    return decode(b"\x89PNG\r\n\x1a\n" + content, name="blank.png")
+
+
 def three() -> Dataset:
     return from_arrays(np.eye(3), ["a", "a", "b"])
 
@@ -219,6 +230,13 @@ SECTIONS: dict[str, dict[str, Case]] = {
         "scores for other items": judged("q Q0 d 1 1 t\n", "run.txt", "scores", relevant="label"),
         "a run that is empty": lambda folder: ((folder / "run.txt").touch(), read_scores(folder / "run.txt")),
         "ground truth that is not": judged("{}", "gnd.json"),
+    },
+    "What unpacks to too much": {
+        "an image much larger than its file": blank,
+        "a run that is much larger as a matrix": lambda folder: (
+            (folder / "run.txt").write_text("".join(f"{i} Q0 {i} 1 1 t\n" for i in range(8192)), encoding="utf-8"),
+            read_scores(folder / "run.txt"),
+        ),
     },
     "What data choose": {
         "code": ours({"encoder": "module:function"}),
