@@ -540,6 +540,7 @@ def main() -> int:
     """Try as many inputs as the command says; returns how many went wrong."""
     n, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     warnings.simplefilter("error")
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     failed, start = 0, time.monotonic()
     for i in range(n):
         kind = list(INPUTS)[i % len(INPUTS)]
