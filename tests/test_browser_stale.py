@@ -45,6 +45,6 @@ def test_the_address_of_a_set_that_is_not_here_stays_and_leads_to_the_upload(pag
         settle(page)
         expect(page.get_by_text("shop-0a1b2c is not here")).to_be_visible()
         page.get_by_role("button", name="Open glyphlab").click()
-        page.get_by_test_id("stMetricValue").first.wait_for()
+        page.get_by_role("button", name="Copy link").wait_for()
         settle(page)
         assert first_card(page) == "1.0000"
