@@ -26,6 +26,7 @@ The modules, in the order in which data flows; imports run the same way:
 ``dataset``      ``load(path) -> Dataset``: table, pictures, embeddings, fingerprint
 ``export``       a data set in our own folder form, which reads back the same
 ``uploads``      what a visitor uploads: archives unpacked with care, then read like any folder
+``steady``       matrix products and solutions that are the same to the last bit on any BLAS
 ``encoders``     pictures → vectors
 ``relevance``    ``Relevance``: which gallery items are right for a query, and which are junk
 ``splits``       ``Split``: which rows ask, which answer, which train
