@@ -84,7 +84,7 @@ def has_json(line: str) -> bool:
 
 def check(app: AppTest, cells: list[str], place: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Run what stands on the page; what the page shows must be among what is printed."""
-    assert not app.error
+    assert not app.error, app.error[0].value
     lines, shown = commands(app), figures(app, cells)
     assert lines
     monkeypatch.chdir(place)
@@ -145,7 +145,6 @@ def test_the_command_of_the_findings_prints_their_numbers(
     data: str, cells: list[str], place: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    app.switch_page("pages/start.py")
     app.query_params["data"] = data
     app.session_state["parts"] = "Findings"
     app.run()
