@@ -38,7 +38,7 @@ from .slices import score_of, slices
 from .sources import encode_dataset, resolve
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter, read_condition
 from .splits import SPLITS
-from .tables import COLUMN_NAMES
+from .tables import COLUMN_NAMES, whole
 from .version import VERSION
 
 
@@ -531,11 +531,12 @@ def _ann(parsed: argparse.Namespace) -> None:
     }
     spelled: dict[str, object] = {}
     if parsed.synthetic is not None:
-        n, _, n_dim = parsed.synthetic.partition("x")
-        if not (n.isdigit() and n_dim.isdigit() and int(n) > 1 and int(n_dim) > 0):
+        items, _, dimensions = parsed.synthetic.partition("x")
+        n, n_dim = whole(items, 2**31 - 1) or 0, whole(dimensions, 2**31 - 1) or 0
+        if n < 2 or n_dim < 1:
             raise DataError(f"--synthetic {parsed.synthetic!r} is not of the form ITEMSxDIMENSIONS, as in 100000x64")
-        made = ann.synthetic(int(n), int(n_dim), parsed.queries, seed=parsed.seed or 0)
-        tried = configurations(int(n), int(n_dim), parsed.index or ())
+        made = ann.synthetic(n, n_dim, parsed.queries, seed=parsed.seed or 0)
+        tried = configurations(n, n_dim, parsed.index or ())
         whole = ann.experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
     else:
         spec = spec_of(parsed)

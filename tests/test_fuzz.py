@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recall_core import Dataset, evaluate, from_arrays, load
+from recall_core import Dataset, cli, evaluate, from_arrays, load
 from recall_core.errors import SCREEN, DataError
 from recall_core.interchange import read_judgements
 from recall_core.runs import open_run
@@ -332,3 +332,9 @@ def test_an_encoding_that_spells_halves_of_characters_is_refused(tmp_path: Path)
     (tmp_path / "t.csv").write_bytes(b"id,label\n1,+2AA-\n")
     with pytest.raises(DataError, match=r"not text in utf-7|not utf-7"):
         read_table(tmp_path / "t.csv", encoding="utf-7")
+
+
+@pytest.mark.parametrize("size", ["²x3", "9" * 5000 + "x3", "1x1", "10x", "x", "10x10x10"])
+def test_sizes_that_are_no_numbers_end_in_a_line(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ann", "--synthetic", size]) == 2
+    assert "is not of the form ITEMSxDIMENSIONS" in capsys.readouterr().err
