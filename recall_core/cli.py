@@ -38,7 +38,8 @@ from .slices import score_of, slices
 from .sources import encode_dataset, resolve
 from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter, read_condition
 from .splits import SPLITS
-from .tables import COLUMN_NAMES, whole
+from .tables import COLUMN_NAMES
+from .tables import whole as whole_number
 from .version import VERSION
 
 
@@ -532,7 +533,7 @@ def _ann(parsed: argparse.Namespace) -> None:
     spelled: dict[str, object] = {}
     if parsed.synthetic is not None:
         items, _, dimensions = parsed.synthetic.partition("x")
-        n, n_dim = whole(items, 2**31 - 1) or 0, whole(dimensions, 2**31 - 1) or 0
+        n, n_dim = whole_number(items, 2**31 - 1) or 0, whole_number(dimensions, 2**31 - 1) or 0
         if n < 2 or n_dim < 1:
             raise DataError(f"--synthetic {parsed.synthetic!r} is not of the form ITEMSxDIMENSIONS, as in 100000x64")
         made = ann.synthetic(n, n_dim, parsed.queries, seed=parsed.seed or 0)

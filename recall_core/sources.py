@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -392,7 +393,7 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
 
 def _read_vectors(path: Path, ids: str | None = None, told: vectors.Told = lambda n_row: None) -> Embeddings:
     """Read a file of vectors, with the ids of its own or of a file beside it; without any, ``told`` may refuse."""
-    read = read_shards if path.is_dir() else vectors.read_embeddings
+    read = read_shards if os.path.isdir(path) else vectors.read_embeddings  # ``Path.is_dir`` fails at a long name
     if ids is None:
         return read(path) if path.is_dir() else vectors.read_embeddings(path, told=told)
     given, names = read(path), vectors.read_ids(Path(ids))
