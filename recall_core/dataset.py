@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -199,19 +200,20 @@ def load(data: str | Path, *, columns: Mapping[str, str] | None = None, encoding
         Nothing readable is there; the message lists the forms that are read.
     """
     path = Path(data)
-    if not path.exists() and str(data) in SAMPLES:
+    is_file, is_dir = os.path.isfile(path), os.path.isdir(path)  # the methods of a path fail at a long name
+    if not os.path.exists(path) and str(data) in SAMPLES:
         images, table = SAMPLES[str(data)]()
         return Dataset(str(data), table, find_columns(table, columns), Pictures.from_array(images))
-    if path.is_file() and path.suffix.lower() not in (*SUFFIXES, ".parquet", ".feather", ".json"):
+    if is_file and path.suffix.lower() not in (*SUFFIXES, ".parquet", ".feather", ".json"):
         raise DataError(
             f"{path.name}: a data set is read from a folder, or from a table ({', '.join(SUFFIXES)}, .parquet, "
             ".feather); unpack an archive first; vectors alone need a table beside them"
         )
-    if not path.is_dir() and not path.is_file():
+    if not is_dir and not is_file:
         raise DataError(
             f"{str(data)!r} is neither a folder nor a built-in data set ({', '.join(SAMPLES)}); check the spelling"
         )
-    file = path if path.is_file() else None
+    file = path if is_file else None
     try:
         found = read(Place(path if file is None else path.parent, file, dict(columns or {}), encoding))
     except OSError as error:

@@ -395,7 +395,7 @@ def _read_vectors(path: Path, ids: str | None = None, told: vectors.Told = lambd
     """Read a file of vectors, with the ids of its own or of a file beside it; without any, ``told`` may refuse."""
     read = read_shards if os.path.isdir(path) else vectors.read_embeddings  # ``Path.is_dir`` fails at a long name
     if ids is None:
-        return read(path) if path.is_dir() else vectors.read_embeddings(path, told=told)
+        return read(path) if os.path.isdir(path) else vectors.read_embeddings(path, told=told)
     given, names = read(path), vectors.read_ids(Path(ids))
     if len(names) != len(given.values):
         raise DataError(f"{Path(ids).name} has {len(names)} ids, {path.name} {len(given.values)} rows; they must agree")

@@ -338,3 +338,9 @@ def test_an_encoding_that_spells_halves_of_characters_is_refused(tmp_path: Path)
 def test_sizes_that_are_no_numbers_end_in_a_line(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["ann", "--synthetic", size]) == 2
     assert "is not of the form ITEMSxDIMENSIONS" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("read", [load, lambda name: evaluate(WHOLE, embeddings=name)], ids=["data", "vectors"])
+def test_a_name_that_no_file_can_have_is_a_data_error(read: Callable[[str], object]) -> None:
+    with pytest.raises(DataError):
+        read("x" * 3000)
