@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -121,10 +120,11 @@ def check_inside(source: Source, size: int, *, name: str) -> None:
     if (len(source) if isinstance(source, bytes) else source.stat().st_size) <= size:
         return
     try:
-        shape = header_shape(source, name=name)
+        with _opened(source, name) as image:  # not ``header_shape``: Pillow decodes a PNG to look for its orientation
+            n_bytes = image.width * image.height * (1 if _is_grey(image) else 3)
     except DataError:
         return
-    budget.check(name, math.prod(shape), size, COUNTS_FROM)
+    budget.check(name, n_bytes, size, COUNTS_FROM)
 
 
 @dataclass(frozen=True, eq=False)
