@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, lesson_page, listing, words
+from pages.shared import cached, leaks, lesson_page, listing, seeds, words
 from recall_core import evaluate, load
 from recall_core.cli import main
 from tests.conftest import ROOT
@@ -34,6 +34,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCap
     (tmp_path / "here" / "data").symlink_to(ROOT / "data")
     yield tmp_path / "here"
     cached._dataset.clear()
+
+
+@pytest.fixture(autouse=True)
+def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All seeds are there at the first run, so that nothing depends on how fast the machine is."""
+    monkeypatch.setattr(seeds, "N_FIRST", 8)
+    monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(leaks, "Seeds", lambda: seeds.Seeds(8))
+    leaks._seeds.clear()
 
 
 @pytest.fixture
@@ -157,7 +166,7 @@ def test_the_command_of_the_findings_prints_their_numbers(
 def test_the_commands_of_the_page_on_leakage_print_its_numbers(
     part: str, draw: str, on: str, cells: list[str], place: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = run("leakage", data="photo_patches", part=part, draw=draw, on=on)
+    app = run("leakage", data="photo_patches", part=part, draw=draw, on=on, label_column="photo")
     assert check(app, cells, place, capsys, monkeypatch)
 
 

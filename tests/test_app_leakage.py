@@ -37,6 +37,24 @@ def printed(app: AppTest, capsys: pytest.CaptureFixture) -> dict:
     return json.loads(capsys.readouterr().out)["parts"]
 
 
+@pytest.mark.parametrize("part", [QUERIES, TRAINING])
+def test_the_command_has_the_seeds_of_the_cards_however_many_come_meanwhile(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Growing(Seeds):
+        n_seen = 1
+
+        def table(self) -> pd.DataFrame:
+            self.n_seen += 1
+            whole = super().table()
+            return whole[whole["seed"] < self.n_seen]
+
+    monkeypatch.setattr(leaks, "Seeds", lambda: Growing(8))
+    app = run("leakage", data="glyphlab", part=part)
+    assert "2 of 8 draws" in said(app)
+    assert app.code[-1].value.endswith("--seeds 2")
+
+
 def mean(values: list[float]) -> str:
     return f"{draws.spread(values).mean:.4f}"
 

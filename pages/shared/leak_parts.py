@@ -39,6 +39,7 @@ class Card:
 def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
     """Show what a random half does to the number, and whom it costs the partner."""
     ready, (many, compute) = leaks.halves(chosen), leaks.many_draws(chosen)
+    last: list[pd.DataFrame] = []
     explained, numbers, pictures = st.container(), st.container(), st.container()
     seed, heading = _ask_seed(pictures)
     draw, paired = leaks.draw(chosen, seed), str(ready.paired.split)
@@ -75,7 +76,7 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
     with numbers:
         with st.spinner(_("Drawing …")):
             seeds.begin(many, compute)
-        seeds.follow(many, compute, _growing(show, many))
+        seeds.follow(many, compute, _growing(show, many, last))
     with pictures:
         _lost(chosen, draw, heading)
     with st.expander(_("Formula, with the shown draw's numbers")):
@@ -86,7 +87,7 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
         shell.quiet(_("R@{k}*: lost queries left out; N₀: queries without partner; this draw alone:").format(k=k))
         if draw.spec is not None:
             _command(ready.given.replace(split=draw.spec.split, seed=draw.spec.seed))
-    seeds.follow(many, compute, lambda table: _copy(chosen, table, link))
+    seeds.follow(many, compute, lambda _newer: _copy(chosen, last[0], link))
 
 
 def same_picture(chosen: Chosen, link: Mapping[str, str]) -> None:
@@ -112,6 +113,7 @@ def same_picture(chosen: Chosen, link: Mapping[str, str]) -> None:
 def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
     """Show what a training draw that parts groups does to the score of a fitted encoder."""
     ready, (many, compute) = leaks.material(chosen), leaks.many_runs(chosen)
+    last: list[pd.DataFrame] = []
     explained, numbers, pictures = st.container(), st.container(), st.container()
     seed, heading = _ask_seed(pictures)
     run = leaks.run(chosen, seed)
@@ -153,7 +155,7 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
     with numbers:
         with st.spinner(_("Training …")):
             seeds.begin(many, compute)
-        seeds.follow(many, compute, _growing(show, many))
+        seeds.follow(many, compute, _growing(show, many, last))
     with pictures:
         _crossing(chosen, arm, heading)
     with st.expander(_("Formula, with these numbers")):
@@ -172,13 +174,16 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
         if ready.n_left_out:
             lone = plural("{n} picture takes no part.", "{n} pictures take no part.", ready.n_left_out)
             shell.quiet(lone + " " + _("It has no label or cannot be read, or the data are too large."))
-    seeds.follow(many, compute, lambda table: _copy(chosen, table, link))
+    seeds.follow(many, compute, lambda _newer: _copy(chosen, last[0], link))
 
 
-def _growing(show: Callable[[pd.DataFrame], None], many: seeds.Seeds) -> Callable[[pd.DataFrame], None]:
-    """Show what there is, and how much that is."""
+def _growing(
+    show: Callable[[pd.DataFrame], None], many: seeds.Seeds, last: list[pd.DataFrame]
+) -> Callable[[pd.DataFrame], None]:
+    """Show what there is, and how much that is; keep it as the ``last`` one, for what is told of it elsewhere."""
 
     def shown(table: pd.DataFrame) -> None:
+        last[:] = [table]
         if not len(table):
             st.info(_("The first draws are being computed; they appear here by themselves."))
             return
