@@ -13,7 +13,7 @@ from recall_core import exercises, report
 from recall_core.exercises import F2_KS, F2_LISTS, F2_RELEVANT, TASKS, Marked
 
 from . import done, lab, lesson_texts, shell
-from .words import _
+from .words import _, plain
 
 Answers = dict[str, str]
 Check = Callable[[Mapping[str, str]], Marked]
@@ -118,18 +118,23 @@ def hint(said: Marked) -> str:
 
 
 def spell(parameters: Mapping[str, Any]) -> Mapping[str, str]:
-    """Spell what a hint speaks of."""
+    """Spell what a hint speaks of; what somebody typed stays as it was typed."""
     spelled = {}
     for name, value in parameters.items():
         if name == "cell":
             spelled[name] = cell_words(str(value))
         elif isinstance(value, list | tuple):
-            spelled[name] = ", ".join(choice(str(one)) for one in value)
+            spelled[name] = ", ".join(_spell(str(one)) for one in value)
         elif isinstance(value, float):
             spelled[name] = f"{value:.4g}"
         else:
-            spelled[name] = choice(str(value))
+            spelled[name] = _spell(str(value))
     return spelled
+
+
+def _spell(name: str) -> str:
+    said = choice(name)
+    return plain(name) if said == name else said
 
 
 def choice(name: str, *, first: bool = False) -> str:

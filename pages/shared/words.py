@@ -5,6 +5,8 @@ machine has no compiler for it. CONTRIBUTING.md tells how to renew both.
 """
 
 import gettext
+import html
+import re
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -40,9 +42,31 @@ def number(n: int) -> str:
     return f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
+MARKUP = re.compile(r"[\\`*_\[\]#$<>~|:&]")
+INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+OPENING = re.compile(r"^(?:\d+(?=[.)](?:\s|$))|(?=[-+](?:\s|$))|(?=(?:-+|=+)\s*$))", re.MULTILINE)
+"""Where a list, a line or a heading would open."""
+
+# "://", "www." and addresses of mail become links; "--", "->", ">=" and the like between spaces become signs.
+LIVE = re.compile(
+    r"(?<=:)(?=material/|streamlit\\:|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@[-\w]+\.)"
+    r"|(?<=-)(?=-(?:\s|$)|\\>(?:\s|$))|(?<=[<>~])(?=[-=](?:\s|$|\\>))"
+)
+
+
 def plain(text: str) -> str:
-    """Keep text that comes from data or the engine from being read as Markdown."""
-    return "".join("\\" + letter if letter in "\\`*_[]#$<>~|:" else letter for letter in text)
+    """Keep text that comes from data, from visitors or from the engine from being read as Markdown.
+
+    What is looked for in the text only after its escapes are gone (icons, arrows, addresses) is parted by a joiner that
+    takes no room.
+    """
+    escaped = MARKUP.sub(r"\\\g<0>", INDENT.sub("", text))
+    return LIVE.sub("\N{WORD JOINER}", OPENING.sub(r"\g<0>\\", escaped))
+
+
+def drawn(text: str) -> str:
+    """Keep text that comes from data or visitors from being read as the markup of a chart."""
+    return html.escape(text, quote=False)
 
 
 @cache
