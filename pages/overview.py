@@ -82,7 +82,7 @@ if number_tab.open:
             title = _("Rank of the first right picture")
             st.markdown(f"**{title}**")
             figure = charts.first_hits(evaluation.first_hits, here.k)
-            st.plotly_chart(figure, config=picturing.CONFIG, key="first_hits", alt=title)
+            picturing.draw(figure, config=picturing.CONFIG, key="first_hits", alt=title)
             picturing.bar("first_hits", title, evaluation.first_hits)
         numbers.misses(evaluation, only)
 

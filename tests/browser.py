@@ -130,14 +130,14 @@ def visit(profile: "BrowserContext") -> "Iterator[Page]":
 
 
 @contextmanager
-def serve(folder: Path, **environment: str) -> Iterator[Server]:
-    """Start the app on a free port; afterwards stop it, and check that nothing failed in it."""
+def serve(folder: Path, script: str = "app.py", **environment: str) -> Iterator[Server]:
+    """Start the app, or another script, on a free port; afterwards stop it, and check that nothing failed in it."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     options = [f"--server.port={port}", "--server.headless=true", "--server.fileWatcherType=none"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
+        [sys.executable, "-m", "streamlit", "run", script, *options],
         cwd=ROOT,
         env=os.environ | {"RECALL_STATE_DIR": str(folder / "state")} | environment,
         stdout=subprocess.PIPE,

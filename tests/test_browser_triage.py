@@ -294,6 +294,8 @@ def test_two_visitors_share_saved_tags_and_nothing_else(
             page.keyboard.press("j")
             page.keyboard.press("3")
             kept(page)
+            page.wait_for_url(re.compile("failure="))
+            mine = page.url
             marked = page.locator(".gallery .grid button.tile:focus > .title").inner_text()
             other.keyboard.press("u")
             expect(other.locator(".said")).not_to_be_empty()

@@ -10,7 +10,7 @@ from math import log10
 import pandas as pd
 import plotly.graph_objects as go
 
-from .words import _
+from .words import _, drawn
 
 POOLED = "both"
 STYLES = (("#2b7fc2", "solid", "circle"), ("#d9772b", "dash", "square"), ("#7d8590", "dot", "diamond"))
@@ -145,7 +145,7 @@ def scatter(points: pd.DataFrame, colour: pd.Series, explained: tuple[float, flo
         "": (_("gallery"), "#7d8590", "circle-open"),
     }
     for i, (value, part) in enumerate(points.groupby(colour.to_numpy(), sort=True)):
-        looks = fates[str(value)] if hits else (str(value), PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)])
+        looks = fates[str(value)] if hits else (drawn(str(value)), PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)])
         name, tint, symbol = looks
         figure.add_scattergl(
             x=part["x"],
@@ -153,7 +153,7 @@ def scatter(points: pd.DataFrame, colour: pd.Series, explained: tuple[float, flo
             name=name,
             mode="markers",
             marker={"color": tint, "symbol": symbol, "size": 7, "opacity": 0.8},
-            customdata=part[["row", "id"]].to_numpy(),
+            customdata=part[["row", "id"]].assign(id=part["id"].astype(str).map(drawn)).to_numpy(),
             hovertemplate="%{customdata[1]}",
         )
     shares = [f"{share:.0%}" for share in explained]
@@ -190,7 +190,7 @@ def trend(frame: pd.DataFrame, name: str) -> go.Figure:
                 "arrayminus": frame["value"] - frame["low"],
                 "thickness": 1.5,
             },
-            text=list(frame["run"]),
+            text=list(frame["run"].map(drawn)),
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
         )
     )
@@ -215,7 +215,9 @@ def rank_moves(frame: pd.DataFrame, names: tuple[str, str], words: Mapping[str, 
         What each outcome is called.
     """
     found = frame[(frame["first_rank"] > 0) & (frame["second_rank"] > 0)]
-    found = found.assign(address=found["direction"] + ":" + (found["query"] + 1).astype(str))
+    found = found.assign(
+        address=found["direction"] + ":" + (found["query"] + 1).astype(str), id=found["id"].astype(str).map(drawn)
+    )
     columns = ["outcome", "first_rank", "second_rank"]
     counted = (
         found.groupby(columns, sort=True)
@@ -249,8 +251,8 @@ def rank_moves(frame: pd.DataFrame, names: tuple[str, str], words: Mapping[str, 
     # One scale for both, in powers of ten: it begins at rank 1, and above the diagonal the second run is worse.
     deepest = max(10, *counted[["first_rank", "second_rank"]].max().fillna(1))
     both = [-0.1, log10(deepest) + 0.1]
-    figure.update_xaxes(title=_("rank in {name}").format(name=names[0]), type="log", dtick=1, zeroline=False)
-    figure.update_yaxes(title=_("rank in {name}").format(name=names[1]), type="log", dtick=1, zeroline=False)
+    figure.update_xaxes(title=_("rank in {name}").format(name=drawn(names[0])), type="log", dtick=1, zeroline=False)
+    figure.update_yaxes(title=_("rank in {name}").format(name=drawn(names[1])), type="log", dtick=1, zeroline=False)
     figure.update_layout(xaxis_range=both, yaxis_range=both)
     return figure
 
@@ -298,7 +300,7 @@ def _add_line(
     *,
     hover: str = "k = %{x}: %{y:.4f}",
 ) -> None:
-    shown = _("both") if name == POOLED else name.replace("->", " → ")
+    shown = _("both") if name == POOLED else drawn(name.replace("->", " → "))
     figure.add_scatter(
         x=[*line["k"], *line["k"][::-1]],
         y=[*line["high"], *line["low"][::-1]],

@@ -69,6 +69,7 @@ def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
         list(there),
         key="runs_shown",
         selection_mode="multi",
+        format_func=plain,
         on_change=_choose,
     )
     if len(chosen) > MOST_RUNS:
@@ -229,7 +230,7 @@ def trend(compared: Comparison, metric: str) -> None:
         st.markdown("**" + _("Score over epochs") + "**")
         found = comparison.run_table(compared, [metric]).assign(epoch=at)
         figure = charts.trend(found, numbers.metric_label(metric))
-        st.plotly_chart(figure, config=picturing.CONFIG, key="trend", alt=_("Score over epochs"))
+        picturing.draw(figure, config=picturing.CONFIG, key="trend", alt=_("Score over epochs"))
         picturing.bar("trend", _("Score over epochs"), found)
     elif len(compared.names) > 2:
         quiet(_("Epochs of one training are drawn as a line when the names of the runs differ only in the number at their end: epoch1, epoch2, …"))  # fmt: skip  # noqa: E501
@@ -251,7 +252,7 @@ def moves(compared: Comparison, chosen: Chosen) -> None:
     with right:
         names = (compared.names[chosen.first], compared.names[chosen.second])
         figure = charts.rank_moves(found, names, words)
-        st.plotly_chart(
+        picturing.draw(
             figure,
             config=picturing.CONFIG,
             key="rank_moves",

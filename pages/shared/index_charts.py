@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from recall_core import ann
 
-from .words import _
+from .words import _, drawn
 
 KINDS = {
     "hnsw": ("#2b7fc2", "circle"),
@@ -52,7 +52,7 @@ def scatter(tried: pd.DataFrame, column: str, axis: str, level: float, marked: s
             mode="lines+markers",
             line={"color": colour, "width": 1},
             marker={"color": colour, "symbol": symbol, "size": 9, "opacity": 1},
-            customdata=points[["name"]].to_numpy(),
+            customdata=points[["name"]].map(drawn).to_numpy(),
             hovertemplate="%{customdata[0]}<br>" + axis + " %{y:.4f}, %{x:.3g} ms<extra></extra>",
         )
     _ring(figure, tried[tried["chosen"]], column, _("chosen"), {"symbol": "star", "size": 17, "color": MARK})

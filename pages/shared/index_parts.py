@@ -11,7 +11,7 @@ from recall_core.errors import MissingDependency
 from recall_core.indexes import INDEXES, import_faiss
 from recall_core.ranking import Ranking
 
-from . import cached, engine_words, gallery, index_charts, index_runs, keys, leaks, shell, tiles
+from . import cached, engine_words, gallery, index_charts, index_runs, keys, leaks, picturing, shell, tiles
 from .gallery import Tile
 from .index_runs import Asked, Found
 from .numbers import score
@@ -113,7 +113,7 @@ def explore(found: Found) -> tuple[Trial, int, dict[str, str]]:
         )
         st.markdown(f"**{title}**")
         figure = index_charts.scatter(found.tried, column, measure, level, trial.name)
-        st.plotly_chart(figure, config={"displayModeBar": False}, key="scatter", alt=title)
+        picturing.draw(figure, config={"displayModeBar": False}, key="scatter", alt=title)
     with side:
         _facts(row, k)
     search = {} if trial.configuration is None else {INDEXES[kind].search: str(trial.configuration.search)}

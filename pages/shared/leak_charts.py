@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
+from . import colours
 from .charts import STYLES
 from .words import _
 
@@ -132,7 +133,7 @@ def winners(counts: pd.DataFrame, words: Mapping[str, str], shown: str, height: 
                 text=[str(value) if value else "" for value in values],
                 textposition="inside",
                 insidetextanchor="middle",
-                insidetextfont={"size": 13, "weight": 600, "color": "#14181b"},  # reads on all three colours
+                insidetextfont={"size": 13, "weight": 600, "color": colours.on(colour)},
                 textangle=0,
                 marker={
                     "color": colour,

@@ -16,7 +16,7 @@ from recall_core.evaluation import Evaluation
 from recall_core.spec import Spec
 from recall_core.training import Arm
 
-from . import choices, copying, gallery, leak_charts, leaks, seeds, shell, tiles
+from . import choices, copying, gallery, leak_charts, leaks, picturing, seeds, shell, tiles
 from .gallery import Tile
 from .leaks import Chosen
 from .words import _, language, number, plain, plural
@@ -233,7 +233,8 @@ def _figure(key: str, _draw: Callable[[], go.Figure]) -> go.Figure:
 
 def _chart(place: Place, key: str, title: str, figure: go.Figure) -> None:
     place.markdown(f"**{title}**")
-    place.plotly_chart(figure, config={"displayModeBar": False}, key=key, alt=title)
+    with place:
+        picturing.draw(figure, config={"displayModeBar": False}, key=key, alt=title)
 
 
 def _gap(table: pd.DataFrame) -> None:

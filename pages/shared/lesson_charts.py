@@ -11,6 +11,7 @@ from plotly.subplots import make_subplots
 from recall_core.lesson import HandExample
 from recall_core.uncertainty import Interval
 
+from . import colours
 from .charts import HIT, MISS, STYLES
 from .words import _
 
@@ -169,6 +170,8 @@ def precision_steps(flags: Sequence[int], at_k: Sequence[float], recall: Sequenc
     n = len(flags)
     every = list(range(1, n + 1))
     hits = [sum(flags[:i]) for i in every]
+    faded = [1 if place <= k else 0.35 for place in every]
+    inks = [colours.on(HIT, seen) if flag else colours.ink() for flag, seen in zip(flags, faded, strict=True)]
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.3, 0.7], vertical_spacing=0.05)
     figure.add_scatter(
         x=every,
@@ -179,10 +182,10 @@ def precision_steps(flags: Sequence[int], at_k: Sequence[float], recall: Sequenc
             "size": 34,
             "color": [HIT if flag else "rgba(0,0,0,0)" for flag in flags],
             "line": {"color": [HIT if flag else MISS for flag in flags], "width": 2},
-            "opacity": [1 if place <= k else 0.35 for place in every],
+            "opacity": faded,
         },
         text=[f"{h}/{i}" if flag else "✗" for i, h, flag in zip(every, hits, flags, strict=True)],
-        textfont={"size": 13, "color": ["white" if flag else MISS for flag in flags]},
+        textfont={"size": 13, "color": inks},
         showlegend=False,
         hoverinfo="skip",
         row=1,
@@ -251,6 +254,7 @@ def contest(now: Mapping[str, float], honest: Mapping[str, float], chance: float
         textposition="auto",
         textangle=0,
         textfont={"size": 14},
+        insidetextfont={"color": [colours.on(HIT if value == most else BLUE) for value in now.values()]},
         marker={
             "color": [HIT if value == most else BLUE for value in now.values()],
             "pattern": {

@@ -12,7 +12,7 @@ from recall_core.errors import DataError
 from recall_core.lesson import HAND_GALLERY, HAND_QUERY
 from recall_core.typed import read_ranking
 
-from . import cached, gallery, lab, lesson_charts
+from . import cached, gallery, lab, lesson_charts, picturing
 from .gallery import Tile
 from .lesson_charts import Bar
 from .words import _, plural
@@ -295,7 +295,7 @@ def slide(key: str, most: int, first: int) -> int:
 def chart(key: str, title: str, figure: go.Figure) -> None:
     """Show a picture of the lesson under its title."""
     st.markdown(f"**{title}**")
-    st.plotly_chart(figure, config={"displayModeBar": False}, key=f"lesson_{key}", alt=title)
+    picturing.draw(figure, config={"displayModeBar": False}, key=f"lesson_{key}", alt=title)
 
 
 def encoder_words(name: str) -> str:

@@ -28,7 +28,7 @@ def _precision(evaluation: Evaluation) -> None:
     st.markdown("**" + _("How clean are the lists, as more of the right ones are found?") + "**")
     found = cached.precision_recall(evaluation)
     title = _("Precision over recall")
-    st.plotly_chart(charts.precision_recall(found), config=picturing.CONFIG, key="precision_curve", alt=title)
+    picturing.draw(charts.precision_recall(found), config=picturing.CONFIG, key="precision_curve", alt=title)
     picturing.bar("precision_curve", title, found)
 
 
@@ -40,7 +40,7 @@ def _similarities(here: shell.Here, evaluation: Evaluation) -> None:
         st.info(plain(str(problem)))
         return
     table, title = found.histogram(), _("Similarity of pairs")
-    st.plotly_chart(charts.similarities(table), config=picturing.CONFIG, key="pair_similarities", alt=title)
+    picturing.draw(charts.similarities(table), config=picturing.CONFIG, key="pair_similarities", alt=title)
     picturing.bar("pair_similarities", title, table)
     if found.sampled:
         shown = _("A random sample: {a} of {b} right pairs, {c} of {d} other pairs.")
@@ -62,7 +62,7 @@ def _map(here: shell.Here, evaluation: Evaluation, only: Filter) -> None:
     points = found.points
     colour = points["fate"] if by == "fate" else pd.Series(evaluation.dataset.values(by)[points["row"].to_numpy()])
     figure = charts.scatter(points, colour, found.explained, hits=by == "fate")
-    chosen = st.plotly_chart(
+    chosen = picturing.draw(
         figure,
         config={"displaylogo": False},
         key="vector_map",

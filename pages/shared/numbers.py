@@ -64,7 +64,7 @@ def curve(metric: str, title: str, evaluation: Evaluation, k: int, only: Filter)
     st.markdown(f"**{title}**")
     lines = evaluation.curves[evaluation.curves["metric"] == metric]
     figure = charts.curves(lines, metric, k, f"{metric_label(metric)}@k", evaluation.spec.ks)
-    st.plotly_chart(figure, config=picturing.CONFIG, key=key, alt=title, on_select=follow, selection_mode="points")
+    picturing.draw(figure, config=picturing.CONFIG, key=key, alt=title, on_select=follow, selection_mode="points")
     picturing.bar(key, title, lines)
 
 

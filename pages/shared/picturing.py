@@ -1,10 +1,14 @@
 """Take a chart home: as PNG or SVG by buttons, which the keyboard reaches and the chart's own bar does not have."""
 
+from typing import Any
+
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from recall_core import sheets
 
+from . import colours
 from .words import _
 
 CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -51,13 +55,18 @@ export default function ({ data, parentElement }) {
 )
 
 
+def draw(figure: go.Figure, **options: Any) -> Any:
+    """Show a chart whose text can be read in the visitor's theme; ``options`` are those of ``st.plotly_chart``."""
+    return st.plotly_chart(colours.readable(figure), **options)
+
+
 def bar(chart: str, title: str, table: pd.DataFrame) -> None:
     """Offer the chart of this key as PNG and SVG, and what it draws as CSV.
 
     Parameters
     ----------
     chart : str
-        Key of the ``st.plotly_chart``, which is also the name of the files.
+        Key that it was drawn with, which is also the name of the files.
     title : str
         What a screen reader calls the chart.
     table : DataFrame
