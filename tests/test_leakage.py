@@ -623,6 +623,6 @@ def test_replaced_queries_are_no_copies():
     assert "right_copies" not in kinds(rc.evaluate(copied({1: 0}), ks=(1,), corrupt="blur:0.5"))
 
 
-def test_equal_vectors_are_copies_where_there_are_no_pictures():
+def test_equal_vectors_are_told_where_there_are_no_pictures():
     data = rc.from_arrays([[1, 0], [0, 1]], ["a", "b"], [[1, 0], [0.5, 1]], ["a", "b"])
-    assert kinds(rc.evaluate(data, ks=(1,)))["right_copies"].count == 1
+    assert kinds(rc.evaluate(data, ks=(1,)))["equal_vectors"].count == 1

@@ -34,7 +34,7 @@ def _(text: str) -> str:
 
 def plural(one: str, many: str, n: int, **more: object) -> str:
     """Translate a message that counts: ``plural("{n} query", "{n} queries", n)``, with ``n`` filled in."""
-    return _catalogue(_language.get()).ngettext(one, many, n).format(n=number(n), **more)
+    return _catalogue(_language.get()).ngettext(one, many, int(n)).format(n=number(n), **more)
 
 
 def number(n: int) -> str:
