@@ -1,5 +1,5 @@
 """Start the explorer: ``streamlit run app.py``."""
 
-from pages.shared import shell
+from pages.shared.frame import shell
 
 shell.main()

@@ -23,10 +23,8 @@ from statistics import median
 
 import numpy as np
 
-from recall_core.distributed import MEMORY, Side, rank_distributed
-from recall_core.ranking import Ranking, rank
-from recall_core.relevance import Relevance, Sets
-from recall_core.shards import read_shards, write_shards
+from recall_core.datasets import read_shards, write_shards
+from recall_core.ranking import MEMORY, Ranking, Relevance, Sets, Side, rank, rank_distributed
 
 TOP = 50
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from recall_core import metrics, uncertainty
+from recall_core import metrics
 from recall_core.metrics import Score
 from recall_core.ranking import Ranking
 
@@ -94,18 +94,18 @@ def of_intervals(n_group: int, *, n_score: int, rounds: int) -> None:
         """What one writes first: gather the sums of the drawn groups, one score."""
         per_group = values[0].reshape(n_group, 2).sum(axis=1)
         draw = np.random.default_rng(3)
-        for _ in range(uncertainty.N_RESAMPLE):
+        for _ in range(metrics.N_RESAMPLE):
             per_group[draw.integers(n_group, size=n_group)].mean()
 
     tasks: dict[str, Callable[[], object]] = {
         "one mean, gathered resample by resample": indexed,
-        f"BCa intervals of {n_score} means": lambda: uncertainty.intervals(scores, groups),
-        f"band of a curve, k = 1 … {DEPTH}": lambda: uncertainty.band("map", curve, ones, groups),
-        f"Wilson intervals of {n_score} R@k": lambda: uncertainty.intervals(hits, groups),
-        f"percentile intervals of {n_score} R@k (exact)": lambda: uncertainty.bootstrap_intervals(hits, groups),
-        "paired difference and sign-flip test": lambda: uncertainty.paired_difference(scores[0], scores[1], groups),
+        f"BCa intervals of {n_score} means": lambda: metrics.intervals_of(scores, groups),
+        f"band of a curve, k = 1 … {DEPTH}": lambda: metrics.band("map", curve, ones, groups),
+        f"Wilson intervals of {n_score} R@k": lambda: metrics.intervals_of(hits, groups),
+        f"percentile intervals of {n_score} R@k (exact)": lambda: metrics.bootstrap_intervals(hits, groups),
+        "paired difference and sign-flip test": lambda: metrics.paired_difference(scores[0], scores[1], groups),
     }
-    title = f"{n_group} groups of 2 queries, {uncertainty.N_RESAMPLE} resamples"
+    title = f"{n_group} groups of 2 queries, {metrics.N_RESAMPLE} resamples"
     shown(title, interleaved(tasks, rounds))
 
 

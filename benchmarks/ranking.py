@@ -85,7 +85,7 @@ def ours(top: int) -> Callable[[Data], object]:
 
 
 def relevance(data: Data) -> Any:
-    from recall_core.relevance import Relevance, Sets
+    from recall_core.ranking import Relevance, Sets
 
     right = Sets.from_labels(data.query_label, data.gallery_label)
     n = len(data.gallery)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from recall_core.places import stamp
+from recall_core.datasets import stamp
 
 N_TRY = 9
 

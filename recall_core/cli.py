@@ -18,28 +18,41 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from . import ann, distributed, failures, html_report, launch, leakage, program, report, runs, triage
-from .comparison import compare, default_metrics, run_table
-from .corruption import KINDS as CORRUPTIONS
-from .dataset import Dataset, load
-from .duplicates import COSINE, DISTANCE
-from .encoders import ENCODERS, FITTED
+from . import diagnosis, launch, protocol, ranking
+from .datasets import COLUMN_NAMES, GLYPHLAB_SEED, GLYPHLAB_VARIANTS, PROTOCOLS, Dataset, export, load, write_glyphlab
+from .datasets import whole as whole_number
+from .diagnosis import NEAR_COSINE, NEAR_DISTANCE, compare, default_metrics, inspect, run_table, score_of, slices
 from .errors import DataError, MissingDependency
-from .evaluation import Evaluation, evaluate, rank_here
-from .export import export
-from .glyphlab import DEFAULT_SEED, VARIANTS, write
-from .indexes import INDEXES, configurations
-from .inspection import inspect
-from .interchange import PROTOCOLS
-from .ranking import Ranking
-from .rerank import RERANKERS
-from .similarity import SIMILARITIES
-from .slices import score_of, slices
-from .sources import encode_dataset, resolve
-from .spec import BAD_ROWS, DEFAULT_KS, POLICIES, Filter, Spec, make_filter, read_condition
-from .splits import SPLITS
-from .tables import COLUMN_NAMES
-from .tables import whole as whole_number
+from .evaluation import (
+    Evaluation,
+    check_free,
+    evaluate,
+    open_run,
+    rank_here,
+    report_csv,
+    report_json,
+    report_text,
+    save,
+    table_csv,
+    to_qrels,
+    to_run,
+)
+from .experiments import index, leakage
+from .experiments.index import INDEXES, configurations
+from .images import CORRUPTIONS, ENCODERS, FITTED
+from .protocol import (
+    BAD_ROWS,
+    DEFAULT_KS,
+    POLICIES,
+    SPLITS,
+    Filter,
+    Spec,
+    encode_dataset,
+    make_filter,
+    read_condition,
+    resolve,
+)
+from .ranking import RERANKERS, SIMILARITIES, Ranking
 from .version import VERSION
 
 
@@ -70,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """All commands and options: the help is the reference."""
-    top = argparse.ArgumentParser(prog=program.command(), description="Evaluate image retrieval.")
+    top = argparse.ArgumentParser(prog=protocol.command(), description="Evaluate image retrieval.")
     top.add_argument("--version", action="version", version=f"recall-explorer {VERSION}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_evaluate(commands.add_parser("evaluate", help="print how well queries find what is relevant to them"))
@@ -205,10 +218,10 @@ def _add_evaluate(command: argparse.ArgumentParser) -> None:
     option("--save", metavar="DIR", help="write the run to this folder, to be opened again or compared")
     option("--force", action="store_true", help="let --save replace a former run")
     option("--save-embeddings", metavar="FILE", help="write the encoder's vectors, by row, as .npy")
-    names = ", ".join(distributed.EXECUTORS)
+    names = ", ".join(ranking.EXECUTORS)
     option("--executor", metavar="NAME", help=f"rank in many workers: {names}; the numbers stay the same")
     option("--workers", metavar="N", type=int, help="of threads or processes (default: one a processor)")
-    mebibytes = distributed.MEMORY // 2**20
+    mebibytes = ranking.MEMORY // 2**20
     option("--task-memory", metavar="MIB", type=int, default=mebibytes, help=f"of each task (default: {mebibytes})")
     command.set_defaults(run=_evaluate)
 
@@ -227,27 +240,27 @@ def _evaluate(parsed: argparse.Namespace) -> None:
     with _ranker(parsed, spec) as ranker:
         evaluation = evaluate(dataset, spec, encoded=encoded, ranker=ranker)
     if parsed.csv is not None:
-        _writable(parsed.csv).write_text(report.to_csv(evaluation), encoding="utf-8")
+        _writable(parsed.csv).write_text(report_csv(evaluation), encoding="utf-8")
     if parsed.save is not None:
-        runs.save(evaluation, Path(parsed.save), force=parsed.force)
+        save(evaluation, Path(parsed.save), force=parsed.force)
     if parsed.trec_qrels is not None:
-        _writable(parsed.trec_qrels).write_text(report.to_qrels(evaluation), encoding="utf-8")
+        _writable(parsed.trec_qrels).write_text(to_qrels(evaluation), encoding="utf-8")
     if parsed.trec_run is not None:
-        _writable(parsed.trec_run).write_text(report.to_run(evaluation), encoding="utf-8")
+        _writable(parsed.trec_run).write_text(to_run(evaluation), encoding="utf-8")
     metric = score_of(evaluation, parsed.metric).name
     sliced = {column: slices(evaluation, column, metric) for column in parsed.slices}
     if parsed.html is not None:
-        known = triage.marks(dataset.name) if parsed.tags else None
-        written = html_report.page(evaluation, columns=parsed.slices, metric=metric, marks=known)
+        known = diagnosis.marks(dataset.name) if parsed.tags else None
+        written = diagnosis.html_page(evaluation, columns=parsed.slices, metric=metric, marks=known)
         _writable(parsed.html).write_text(written, encoding="utf-8")
     if parsed.json:
-        whole = report.to_json(evaluation)
+        whole = report_json(evaluation)
         if sliced:
-            whole["slices"] = report.slices_json(sliced, metric)
+            whole["slices"] = diagnosis.slices_json(sliced, metric)
         _print_json(whole)
     else:
-        sections = [report.slices_text(table, column, metric) for column, table in sliced.items()]
-        print(report.text(evaluation), *sections, sep="", end="")
+        sections = [diagnosis.slices_text(table, column, metric) for column, table in sliced.items()]
+        print(report_text(evaluation), *sections, sep="", end="")
 
 
 def _check_outputs(parsed: argparse.Namespace) -> None:
@@ -256,7 +269,7 @@ def _check_outputs(parsed: argparse.Namespace) -> None:
         if name is not None:
             _writable(name)
     if parsed.save is not None:
-        runs.check_free(Path(parsed.save), force=parsed.force)
+        check_free(Path(parsed.save), force=parsed.force)
 
 
 @contextmanager
@@ -272,7 +285,7 @@ def _ranker(parsed: argparse.Namespace, spec: Spec) -> Iterator[Callable[..., Ra
     if parsed.task_memory < 1 or (parsed.workers is not None and parsed.workers < 1):
         raise DataError("--task-memory and --workers are at least 1")
     tell, memory = _teller(), parsed.task_memory * 2**20
-    with distributed.open_ranker(
+    with ranking.open_ranker(
         parsed.executor, workers=parsed.workers, memory=memory, progress=lambda done, total: tell("tasks", done, total)
     ) as ranker:
         yield ranker
@@ -301,13 +314,13 @@ def _compare(parsed: argparse.Namespace) -> None:
     compared = compare(opened, common=parsed.common)
     metrics = parsed.metric or default_metrics(opened.values())
     if parsed.csv is not None:
-        _writable(parsed.csv).write_text(report.table_csv(run_table(compared, metrics)), encoding="utf-8")
+        _writable(parsed.csv).write_text(table_csv(run_table(compared, metrics)), encoding="utf-8")
     if parsed.latex is not None:
-        _writable(parsed.latex).write_text(report.comparison_latex(compared, metrics), encoding="utf-8")
+        _writable(parsed.latex).write_text(diagnosis.comparison_latex(compared, metrics), encoding="utf-8")
     if parsed.json:
-        _print_json(report.comparison_json(compared, metrics))
+        _print_json(diagnosis.comparison_json(compared, metrics))
     else:
-        print(report.comparison_text(compared, metrics), end="")
+        print(diagnosis.comparison_text(compared, metrics), end="")
 
 
 def _opened(parsed: argparse.Namespace) -> dict[str, Evaluation]:
@@ -317,7 +330,7 @@ def _opened(parsed: argparse.Namespace) -> dict[str, Evaluation]:
     if idle:
         flag = "--k" if idle[0] == "ks" else "--" + idle[0].replace("_", "-")
         raise DataError(f"{flag} is a choice for DATA with --embeddings FILE FILE; a saved run has made its own")
-    return {name: runs.open_run(Path(given)) for name, given in zip(run_names(parsed.runs), parsed.runs, strict=True)}
+    return {name: open_run(Path(given)) for name, given in zip(run_names(parsed.runs), parsed.runs, strict=True)}
 
 
 def _evaluated(parsed: argparse.Namespace) -> dict[str, Evaluation]:
@@ -353,8 +366,10 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     add_spec_options(command)
     option = command.add_argument
     option("--cut", metavar="K", type=int, default=1, help="nothing relevant among the first K is a miss (default: 1)")
-    option("--reason", choices=failures.REASONS, action="append", help="only these; may be repeated (default: all)")
-    option("--sort", choices=failures.SORTS, default="rank", help="the worst first, by this (default: rank)")
+    option(
+        "--reason", choices=diagnosis.MISS_REASONS, action="append", help="only these; may be repeated (default: all)"
+    )
+    option("--sort", choices=diagnosis.SORTS, default="rank", help="the worst first, by this (default: rank)")
     option(
         "--tag", metavar="NAME", action="append", default=[], help="only with this tag of the app's, or another named"
     )
@@ -365,15 +380,15 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
 def _failures(parsed: argparse.Namespace) -> None:
     spec = spec_of(parsed)
     dataset = _load(spec)
-    given = triage.tags_of(triage.marks(dataset.name)) if parsed.tag or parsed.untagged else {}
-    tags = _known_tags(parsed.tag, given, dataset.name) + [triage.UNTAGGED] * parsed.untagged
+    given = diagnosis.tags_of(diagnosis.marks(dataset.name)) if parsed.tag or parsed.untagged else {}
+    tags = _known_tags(parsed.tag, given, dataset.name) + [diagnosis.UNTAGGED] * parsed.untagged
     evaluation = evaluate(dataset, spec)
-    alike = failures.comparer(evaluation)
-    found = failures.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
+    alike = diagnosis.comparer(evaluation)
+    found = diagnosis.failures(evaluation, parsed.cut, reasons=parsed.reason or (), sort=parsed.sort, alike=alike)
     if tags:
-        kept = np.array([triage.meets(given, str(item), tags) for item in found["id"]], dtype=bool)
+        kept = np.array([diagnosis.meets(given, str(item), tags) for item in found["id"]], dtype=bool)
         found = found[kept].reset_index(drop=True)
-    print(report.table_csv(failures.listing(evaluation, found, alike)), end="")
+    print(table_csv(diagnosis.listing(evaluation, found, alike)), end="")
 
 
 def _known_tags(asked: list[str], given: Mapping[str, Sequence[str]], dataset: str) -> list[str]:
@@ -389,9 +404,15 @@ def _known_tags(asked: list[str], given: Mapping[str, Sequence[str]], dataset: s
 def _add_audit(command: argparse.ArgumentParser) -> None:
     add_spec_options(command)
     option = command.add_argument
-    option("--threshold", metavar="COSINE", type=float, default=COSINE, help=f"of near-duplicates (default: {COSINE})")
-    bits = f"bits of 64 that near-duplicates' perceptual hashes may differ in (default: {DISTANCE})"
-    option("--distance", metavar="BITS", type=int, default=DISTANCE, help=bits)
+    option(
+        "--threshold",
+        metavar="COSINE",
+        type=float,
+        default=NEAR_COSINE,
+        help=f"of near-duplicates (default: {NEAR_COSINE})",
+    )
+    bits = f"bits of 64 that near-duplicates' perceptual hashes may differ in (default: {NEAR_DISTANCE})"
+    option("--distance", metavar="BITS", type=int, default=NEAR_DISTANCE, help=bits)
     option("--json", action="store_true", help="print one JSON object instead of text")
     option("--csv", metavar="OUT", help="write one row a pair of duplicates to this file")
     command.set_defaults(run=_audit)
@@ -402,11 +423,11 @@ def _audit(parsed: argparse.Namespace) -> None:
     dataset = _load(spec)
     found = inspect(dataset, spec, threshold=parsed.threshold, distance=parsed.distance)
     if parsed.csv is not None:
-        _writable(parsed.csv).write_text(report.table_csv(found.pairs), encoding="utf-8")
+        _writable(parsed.csv).write_text(table_csv(found.pairs), encoding="utf-8")
     if parsed.json:
-        _print_json(report.inspection_json(dataset, found))
+        _print_json(diagnosis.inspection_json(dataset, found))
     else:
-        print(report.inspection_text(dataset, found), end="")
+        print(diagnosis.inspection_text(dataset, found), end="")
 
 
 def _add_export(command: argparse.ArgumentParser) -> None:
@@ -425,16 +446,25 @@ def _export(parsed: argparse.Namespace) -> None:
 def _add_glyphlab(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("folder", metavar="FOLDER", help="images.npy, metadata.csv and corrupted_test.npy are written here")
-    option("--variant", choices=list(VARIANTS), default="standard", help="standard, or textured for the leakage lesson")
-    option("--seed", metavar="N", type=int, default=DEFAULT_SEED, help=f"(default: {DEFAULT_SEED})")
-    command.set_defaults(run=lambda parsed: write(Path(parsed.folder), seed=parsed.seed, variant=parsed.variant))
+    option(
+        "--variant",
+        choices=list(GLYPHLAB_VARIANTS),
+        default="standard",
+        help="standard, or textured for the leakage lesson",
+    )
+    option("--seed", metavar="N", type=int, default=GLYPHLAB_SEED, help=f"(default: {GLYPHLAB_SEED})")
+    command.set_defaults(
+        run=lambda parsed: write_glyphlab(Path(parsed.folder), seed=parsed.seed, variant=parsed.variant)
+    )
 
 
 def _add_leakage(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     lab = "the lab, which needs no files: the training part takes its textured pictures"
     option("data", metavar="DATA", nargs="?", help=f"a folder, or a built-in data set (default: {lab})")
-    option("--part", choices=leakage.PARTS, action="append", help="one part alone; may be repeated (default: all)")
+    option(
+        "--part", choices=leakage.LEAKAGE_PARTS, action="append", help="one part alone; may be repeated (default: all)"
+    )
     option("--seeds", metavar="N", type=int, default=leakage.N_SEED, help=f"(default: {leakage.N_SEED})")
     option("--seed", metavar="N", type=int, default=0, help="the first seed, and the one that is shown (default: 0)")
     _add_reading_options(command)
@@ -466,7 +496,7 @@ def _leakage(parsed: argparse.Namespace) -> None:
         ks=tuple(parsed.k),
         bad_rows=parsed.bad_rows,
     )
-    chosen = [part for part in leakage.PARTS if part in (parsed.part or leakage.PARTS)]
+    chosen = [part for part in leakage.LEAKAGE_PARTS if part in (parsed.part or leakage.LEAKAGE_PARTS)]
     given = None if parsed.data is None else _load(spec)
     seeds, found = range(parsed.seed, parsed.seed + parsed.seeds), leakage.Experiments()
     for part in chosen:
@@ -475,14 +505,14 @@ def _leakage(parsed: argparse.Namespace) -> None:
     if len(found.skipped) == len(chosen):
         raise DataError("; ".join(f"{part}: {reason}" for part, reason in found.skipped.items()))
     if parsed.json:
-        _print_json(report.leakage_json(found))
+        _print_json(leakage.leakage_json(found))
     else:
-        print(report.leakage_text(found), end="")
+        print(leakage.leakage_text(found), end="")
 
 
 def _add_ann(command: argparse.ArgumentParser) -> None:
     add_spec_options(command, optional=True)
-    command.set_defaults(k=list(ann.KS))
+    command.set_defaults(k=list(index.KS))
     option = command.add_argument
     option("--synthetic", metavar="ITEMSxDIMENSIONS", help="made vectors in clusters instead of DATA")
     option("--queries", metavar="N", type=int, default=500, help="of the made vectors (default: 500)")
@@ -501,7 +531,9 @@ def _add_ann(command: argparse.ArgumentParser) -> None:
         default=[],
         help="another system's scores or TREC run; repeatable",
     )
-    option("--share", metavar="PART", type=float, default=ann.SHARE, help=f"of groups that tune (default: {ann.SHARE})")
+    option(
+        "--share", metavar="PART", type=float, default=index.SHARE, help=f"of groups that tune (default: {index.SHARE})"
+    )
     option("--latency", metavar="MS", type=float, help="choose among those that take at most so long for a query")
     option("--memory", metavar="MIB", type=float, help="choose among indexes of at most this size")
     option("--threads", metavar="N", type=int, default=1, help="to build with; more make HNSW vary (default: 1)")
@@ -536,20 +568,20 @@ def _ann(parsed: argparse.Namespace) -> None:
         n, n_dim = whole_number(items, 2**31 - 1) or 0, whole_number(dimensions, 2**31 - 1) or 0
         if n < 2 or n_dim < 1:
             raise DataError(f"--synthetic {parsed.synthetic!r} is not of the form ITEMSxDIMENSIONS, as in 100000x64")
-        made = ann.synthetic(n, n_dim, parsed.queries, seed=parsed.seed or 0)
+        made = index.synthetic(n, n_dim, parsed.queries, seed=parsed.seed or 0)
         tried = configurations(n, n_dim, parsed.index or ())
-        whole = ann.experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
+        whole = index.run_experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
     else:
         spec = spec_of(parsed)
         dataset = _load(spec)
-        resolved, direction, whole = ann.experiment_of(dataset, spec, index=parsed.index, runs=parsed.runs, **choices)
+        resolved, direction, whole = index.experiment_of(dataset, spec, index=parsed.index, runs=parsed.runs, **choices)
         spelled = {"spec": resolved.to_json(), "direction": direction}
     if parsed.csv is not None:
-        _writable(parsed.csv).write_text(report.ann_csv(whole), encoding="utf-8")
+        _writable(parsed.csv).write_text(index.ann_csv(whole), encoding="utf-8")
     if parsed.json:
-        _print_json(spelled | report.ann_json(whole))
+        _print_json(spelled | index.ann_json(whole))
     else:
-        print(report.ann_text(whole), end="")
+        print(index.ann_text(whole), end="")
 
 
 def _add_app(command: argparse.ArgumentParser) -> None:
@@ -626,7 +658,7 @@ def _add_paths(command: argparse.ArgumentParser) -> None:
 def _paths(parsed: argparse.Namespace) -> None:
     app = launch.app_file()
     print(f"data root:    {launch.data_root()}  (RECALL_DATA_ROOT)")
-    print(f"state:        {triage.state_folder()}  (RECALL_STATE_DIR)")
+    print(f"state:        {diagnosis.state_folder()}  (RECALL_STATE_DIR)")
     print(f"bundled data: {app.parent / 'data'}")
     print(f"app:          {app}")
 

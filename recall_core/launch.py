@@ -22,9 +22,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlencode
 
-from . import rights, roots
+from . import datasets, rights
+from .datasets import SAMPLES
 from .errors import DataError, MissingDependency
-from .samples import SAMPLES
 
 CLOSED = {rights.TYPED_PATHS: "0", rights.CODE_BOX: "0"}
 """What a class is told: no path that a visitor types is opened, no code of theirs runs."""
@@ -115,13 +115,13 @@ def opening(data: str | None, embeddings: Sequence[str] = ()) -> tuple[dict[str,
         return {}, "/" if data is None else _address("overview", data=data)
     root = Path(data).expanduser()
     environment = {rights.DATA_ROOT: str(root.resolve()), rights.EMBEDDINGS: os.pathsep.join(map(str, files))}
-    if files and not roots.is_one_data_set(root):
+    if files and not datasets.is_one_data_set(root):
         raise DataError(f"--embeddings belong to the images of one data set, and {data} is none; name one")
-    if roots.is_run(root):
+    if datasets.is_run(root):
         return environment, _address("compare", runs=f"saved:{root.resolve().name}")
-    roots.check(root)
-    names = list(roots.data_sets(root))
-    if not roots.is_one_data_set(root):
+    datasets.check(root)
+    names = list(datasets.data_sets(root))
+    if not datasets.is_one_data_set(root):
         return environment, _address("", data=names[0]) if names else _address("compare")
     vectors = list(rights.vector_names(files))
     if len(vectors) > 1:

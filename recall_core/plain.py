@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .datasets import name_of, zero_rows
 from .metrics import checked_k, recall_evaluable
-from .ranking import rank, without_answers
-from .relevance import Relevance, Sets
-from .tables import name_of
-from .vectors import zero_rows
+from .ranking import Relevance, Sets, rank, without_answers
 
 EncoderFunction = Callable[[Any], Any]
 

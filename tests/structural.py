@@ -27,19 +27,27 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import choices
-from recall_core import Dataset, Spec, corruption, evaluate, from_arrays, load, progress, report, runs, triage, typed
-from recall_core.comparison import compare
+from pages.shared.frame import settings
+from recall_core import from_arrays
+from recall_core.course import learner_progress, typed_input
+from recall_core.datasets.containers import read_array
+from recall_core.datasets.dataset import Dataset, load
+from recall_core.datasets.embeddings import read_embeddings
+from recall_core.datasets.judgements import read_judgements
+from recall_core.datasets.score_files import read_scores
+from recall_core.datasets.shards import read_shards, write_shards
+from recall_core.datasets.tables import read_table
+from recall_core.datasets.uploads import load_upload
+from recall_core.diagnosis import report as diagnosis_report
+from recall_core.diagnosis import triage, triage_files
+from recall_core.diagnosis.comparison import compare
 from recall_core.errors import SCREEN, DataError
-from recall_core.indexes import configurations
-from recall_core.interchange import read_judgements
-from recall_core.scores import read_scores
-from recall_core.shards import read_shards, write_shards
-from recall_core.spec import read_condition, read_filter
-from recall_core.tables import read_table
-from recall_core.uploads import load_upload
-from recall_core.vectors import read_array, read_embeddings
-from tests.test_readers import png
+from recall_core.evaluation import opening, report
+from recall_core.evaluation.wiring import evaluate
+from recall_core.experiments.index.kinds import configurations
+from recall_core.images import corruption
+from recall_core.protocol.spec import Spec, read_condition, read_filter
+from tests.datasets.test_readers import png
 
 TABLE = "id,path,label,index\n0001,a.png,x,0\n0002,b.png,x,1\n"
 
@@ -156,9 +164,9 @@ def json_of_data(draw: random.Random, folder: Path) -> None:
 
 def json_of_progress(draw: random.Random, folder: Path) -> None:
     """What a browser, or a file that a visitor brings, says was done."""
-    found = progress.load(spelled(mutated(DONE, draw)))
-    merged = progress.merge(found, progress.load(json.dumps(DONE)))
-    progress.save(progress.with_attempt(merged, "F2", {"a": "b"}, correct=True)).encode()
+    found = learner_progress.load_progress(spelled(mutated(DONE, draw)))
+    merged = learner_progress.merge_progress(found, learner_progress.load_progress(json.dumps(DONE)))
+    learner_progress.save_progress(learner_progress.with_attempt(merged, "F2", {"a": "b"}, correct=True)).encode()
 
 
 def json_of_shards(draw: random.Random, folder: Path) -> None:
@@ -364,12 +372,12 @@ def saved_run(draw: random.Random, folder: Path) -> None:
         content = bytearray(file.read_bytes())
         content[draw.randrange(len(content))] = draw.randrange(256)
         file.write_bytes(content)
-    opened = runs.open_run(run)
-    report.text(opened)
-    json.dumps(report.to_json(opened))
-    report.to_csv(opened)
-    compared = compare({"one": opened, "two": runs.open_run(_run())}, common=True)
-    report.comparison_text(compared, ["map"])
+    opened = opening.open_run(run)
+    report.report_text(opened)
+    json.dumps(report.report_json(opened))
+    report.report_csv(opened)
+    compared = compare({"one": opened, "two": opening.open_run(_run())}, common=True)
+    diagnosis_report.comparison_text(compared, ["map"])
 
 
 def _changed(array: np.ndarray, draw: random.Random) -> np.ndarray:
@@ -402,10 +410,14 @@ def address(draw: random.Random, folder: Path) -> None:
     asked = usual | {draw.choice(fields): draw.choice(WORDS) for _ in range(draw.choice((1, 1, 2)))}
     word = draw.choice(WORDS)
     readers: list[Callable[[], Any]] = [
-        *(lambda: read_filter(word), lambda: read_condition(word), lambda: choices.read_columns(word)),
-        *(lambda: choices.read_encoding(word), lambda: choices.read_ks(word), lambda: choices.read_where(word)),
-        *(lambda: corruption.parse(word), lambda: typed.read_ranking(word), lambda: typed.read_figure(word)),
-        lambda: typed.read_ranking("101", draw.choice((0, 2, 10**9, 10**30))),
+        *(lambda: read_filter(word), lambda: read_condition(word), lambda: settings.read_columns(word)),
+        *(lambda: settings.read_encoding(word), lambda: settings.read_ks(word), lambda: settings.read_where(word)),
+        *(
+            lambda: corruption.parse_corruption(word),
+            lambda: typed_input.read_ranking(word),
+            lambda: typed_input.read_figure(word),
+        ),
+        lambda: typed_input.read_ranking("101", draw.choice((0, 2, 10**9, 10**30))),
         lambda: configurations(100, 8, [f"ivf-flat:nlist={word}"]),
     ]
     with suppress(DataError):
@@ -453,7 +465,7 @@ def tags(draw: random.Random, folder: Path) -> None:
             rows = [row for row in rows if row] or [["item"]]
         stream = io.StringIO()
         csv.writer(stream).writerows(rows)
-        triage.read_csv(stream.getvalue(), "d", folder=folder)
+        triage_files.read_triage_csv(stream.getvalue(), "d", folder=folder)
     else:
         triage.set_tag("d", "a", "hard", folder=folder)
         with sqlite3.connect(folder / triage.FILE) as store:
@@ -464,8 +476,8 @@ def tags(draw: random.Random, folder: Path) -> None:
                 store.execute(draw.choice(("DROP TABLE change", "PRAGMA user_version = 7", "DROP TABLE tag_list")))
         store.close()
     found = triage.marks("d", folder=folder)
-    triage.to_csv(found)
-    triage.to_patch(found)
+    triage_files.triage_csv(found)
+    triage_files.triage_patch(found)
     triage.tags_of(found)
     triage.tag_list("d", folder=folder)
 

@@ -18,13 +18,15 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from recall_core import budget, load
+from recall_core import budget
+from recall_core.datasets.dataset import load
+from recall_core.datasets.embeddings import read_embeddings
+from recall_core.datasets.score_files import read_scores
+from recall_core.datasets.shards import read_shards, write_shards
+from recall_core.datasets.uploads import load_upload, weight
 from recall_core.errors import DataError
-from recall_core.images import Pictures, decode
-from recall_core.scores import read_scores
-from recall_core.shards import read_shards, write_shards
-from recall_core.uploads import load_upload, weight
-from recall_core.vectors import read_embeddings
+from recall_core.images.decoding import decode
+from recall_core.images.image_set import Pictures
 from tests.conftest import ROOT
 
 MEBIBYTE = 2**20

@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_core import MissingDependency, Spec, cli, evaluate, load, shards
-from recall_core.curves import pca_map
-from recall_core.errors import needs
+from recall_core import cli
+from recall_core.datasets import shards
+from recall_core.datasets.dataset import load
+from recall_core.diagnosis.chart_data import pca_map
+from recall_core.errors import MissingDependency, needs
+from recall_core.evaluation.wiring import evaluate
+from recall_core.protocol.spec import Spec
 from tests.conftest import DATA, ROOT
 
 LAB = str(DATA / "glyphlab")

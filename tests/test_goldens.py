@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import index_runs, leaks, seeds
+from pages.index import index_runs
+from pages.shared import seeds
+from pages.shared.learner import leakage_runs
 from pages.shared.seeds import Seeds
 from recall_core.cli import main
 from tests.conftest import DATA, ROOT
@@ -128,11 +130,11 @@ def nothing_grows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is computed in the background is there at the first run, so that no text depends on how fast it is."""
     monkeypatch.setattr(seeds, "N_FIRST", 8)
     monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(leaks, "Seeds", lambda: Seeds(8))
+    monkeypatch.setattr(leakage_runs, "Seeds", lambda: Seeds(8))
     monkeypatch.setattr(index_runs, "WAIT_SECONDS", 120.0)
-    leaks._seeds.clear()
+    leakage_runs._seeds.clear()
     yield
-    leaks._seeds.clear()
+    leakage_runs._seeds.clear()
 
 
 @pytest.mark.usefixtures("nothing_grows")
@@ -141,7 +143,7 @@ def nothing_grows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_text_of_a_page_is_as_it_was(name: str, language: str) -> None:
     page = name.partition("_")[0]
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    app.switch_page(f"pages/{page}.py")
+    app.switch_page(f"pages/{page}/{page}.py")
     for key, value in {"data": "glyphlab", "lang": language, **PAGES[name]}.items():
         app.query_params[key] = value
     app.run()

@@ -9,18 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import choices
-from recall_core import evaluate, from_arrays, load, runs, sources
+from pages.shared.frame import settings
+from recall_core import from_arrays
 from recall_core.cli import main
-from recall_core.dataset import Dataset
+from recall_core.datasets.dataset import Dataset, load
+from recall_core.datasets.own_form import export
+from recall_core.datasets.shards import read_shards, write_shards
+from recall_core.datasets.uploads import load_upload
 from recall_core.errors import DataError
-from recall_core.export import export
+from recall_core.evaluation import opening
+from recall_core.evaluation.wiring import evaluate
+from recall_core.protocol import side_vectors
+from recall_core.protocol.spec import Spec
 from recall_core.rights import FILES, PRESCRIBED, check_visitor
-from recall_core.shards import read_shards, write_shards
-from recall_core.spec import Spec
-from recall_core.uploads import load_upload
-from tests.test_readers import pictures, png, text
-from tests.test_uploads import zipped
+from tests.datasets.test_readers import pictures, png, text
+from tests.datasets.test_uploads import zipped
 
 PAYLOAD = """
 from pathlib import Path
@@ -107,10 +110,10 @@ def test_each_field_that_data_may_prescribe_holds_and_yields_to_the_user(tmp_pat
     columns = {"id": "id", "side": "role", "label": "label"}
     export(Dataset("d", table.astype("str"), columns, None, {"v": np.eye(3)}, (), given), tmp_path / "out")
     data = load(tmp_path / "out")
-    spec = sources.resolve(data, Spec())
+    spec = side_vectors.resolve(data, Spec())
     assert (spec.protocol, spec.junk_same, Path(spec.scores or "").name) == ("easy", "label", "run.txt")
     assert Path(spec.relevant_pairs or "") == tmp_path / "out" / "files" / "gnd.json"
-    chosen = sources.resolve(data, Spec(relevant="label", embeddings="v", junk_same=""))
+    chosen = side_vectors.resolve(data, Spec(relevant="label", embeddings="v", junk_same=""))
     assert (chosen.relevant, chosen.relevant_pairs, chosen.protocol, chosen.scores) == ("label", None, None, None)
     assert evaluate(data, relevant="label", embeddings="v").counts["n_query"] == 1
 
@@ -255,7 +258,7 @@ def test_a_saved_run_is_no_link_out_of_its_folder(tmp_path: Path, name: str) -> 
     moved = (tmp_path / "run" / name).rename(tmp_path / Path(name).name)
     (tmp_path / "run" / name).symlink_to(moved)
     with pytest.raises(DataError, match="is a link that leads out"):
-        runs.open_run(tmp_path / "run")
+        opening.open_run(tmp_path / "run")
 
 
 # ---- what a visitor chooses ------------------------------------------------------------------------------------------
@@ -299,10 +302,10 @@ def test_what_the_sidebar_says_becomes_no_spec_that_runs_code_or_reads_elsewhere
     np.save(tmp_path / "secret.npy", np.zeros((2, 8, 8)))
     (folder / "link.npy").symlink_to(tmp_path / "secret.npy")
     np.save(folder / "mine.npy", np.zeros((2, 8, 8)))
-    offered = choices.offered(load(folder), folder)
+    offered = settings.offered(load(folder), folder)
     assert offered["query_images"] == ("-", "mine.npy")
     first = {name: options[0] for name, options in offered.items()}
     with pytest.raises(DataError, match=r"which runs from the command line alone|outside the data set's folder"):
-        choices.make_spec(str(folder), first | {field: value}, offered)
-    made = choices.make_spec(str(folder), first | {"query_images": "mine.npy"}, offered)
+        settings.make_spec(str(folder), first | {field: value}, offered)
+    made = settings.make_spec(str(folder), first | {"query_images": "mine.npy"}, offered)
     assert made.query_images == str(folder / "mine.npy")

@@ -16,19 +16,16 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from recall_core import curves, failures, images, intruders, rights, roots, sources
-from recall_core.dataset import Dataset, load
+from recall_core import datasets, diagnosis, images, protocol, rights
+from recall_core.arrays import Array
+from recall_core.datasets import SAMPLES, Dataset, load, stamp
+from recall_core.diagnosis import Inspection, inspect
 from recall_core.errors import DataError
-from recall_core.evaluation import Direction, Evaluation, evaluate, select_queries
+from recall_core.evaluation import Direction, Evaluation, evaluate, open_run, select_queries
 from recall_core.images import Pictures
-from recall_core.inspection import Inspection, inspect
-from recall_core.places import stamp
-from recall_core.runs import open_run
-from recall_core.samples import SAMPLES
-from recall_core.spec import FILES, Filter, Spec, write_filter
-from recall_core.vectors import Array
+from recall_core.protocol import FILES, Filter, Spec, write_filter
 
-from . import opened, own
+from .frame import opened_folders, own_data
 
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
@@ -49,18 +46,18 @@ def data_sets() -> dict[str, str]:
     Built-in ones first, then those of the data root, which may be a data set itself, and last what this visitor opened
     or uploaded. A name comes from this list or it is nothing: the URL never names a path.
     """
-    uploaded = {name: str(upload.folder) for name, upload in own.sets().items()}
+    uploaded = {name: str(upload.folder) for name, upload in own_data.sets().items()}
     return _offered_to_all() | opened_data_sets() | uploaded
 
 
 def _offered_to_all() -> dict[str, str]:
     built_in = {PHOTOS: PHOTOS, LAB: str(ROOT / "data" / LAB)} | {name: name for name in SAMPLES}
-    return built_in | {name: str(path) for name, path in roots.data_sets(data_root()).items()}
+    return built_in | {name: str(path) for name, path in datasets.data_sets(data_root()).items()}
 
 
 def opened_data_sets() -> dict[str, str]:
     """Which data sets did this visitor open by typing a path? Name → path; a name that is taken gets a number."""
-    return opened.data_sets(_offered_to_all())
+    return opened_folders.data_sets(_offered_to_all())
 
 
 def own_data_sets() -> list[str]:
@@ -77,12 +74,12 @@ def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str 
     """Load a data set by its name in ``data_sets``; it is read anew when any file of it was written."""
     path = data_sets()[name]
     key = json.dumps([path, _folder_stamp(path), columns, encoding])
-    return _dataset(key, path, dict(columns), encoding, (name, own.sets().get(name)))
+    return _dataset(key, path, dict(columns), encoding, (name, own_data.sets().get(name)))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _dataset(
-    key: str, _path: str, _columns: dict[str, str], _encoding: str, _brought: tuple[str, own.Upload | None]
+    key: str, _path: str, _columns: dict[str, str], _encoding: str, _brought: tuple[str, own_data.Upload | None]
 ) -> Dataset:
     found = load(_path, columns=_columns, encoding=_encoding)
     name, upload = _brought
@@ -126,28 +123,28 @@ def precision_recall(evaluation: Evaluation) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _precision_recall(key: str, _evaluation: Evaluation) -> pd.DataFrame:
-    return curves.precision_recall(_evaluation)
+    return diagnosis.precision_recall(_evaluation)
 
 
-def similarities(data: Dataset, evaluation: Evaluation) -> curves.Similarities:
+def similarities(data: Dataset, evaluation: Evaluation) -> diagnosis.Similarities:
     """Draw the pairs once for everybody."""
     return _similarities(_key(evaluation), data, evaluation)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _similarities(key: str, _data: Dataset, _evaluation: Evaluation) -> curves.Similarities:
-    return curves.similarities(_evaluation, encoded=encoded(_data, _evaluation.spec.replace(slice=None)))
+def _similarities(key: str, _data: Dataset, _evaluation: Evaluation) -> diagnosis.Similarities:
+    return diagnosis.similarities(_evaluation, encoded=encoded(_data, _evaluation.spec.replace(slice=None)))
 
 
-def pca_map(data: Dataset, evaluation: Evaluation, k: int) -> curves.Map:
+def pca_map(data: Dataset, evaluation: Evaluation, k: int) -> diagnosis.Map:
     """Draw the map once for everybody."""
     return _pca_map(f"{_key(evaluation)} {k}", data, evaluation, k)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _pca_map(key: str, _data: Dataset, _evaluation: Evaluation, _k: int) -> curves.Map:
+def _pca_map(key: str, _data: Dataset, _evaluation: Evaluation, _k: int) -> diagnosis.Map:
     vectors = encoded(_data, _evaluation.spec.replace(slice=None))
-    return curves.pca_map(_evaluation, _k, encoded=vectors, n=N_POINT)
+    return diagnosis.pca_map(_evaluation, _k, encoded=vectors, n=N_POINT)
 
 
 N_POINT = 2000
@@ -166,16 +163,16 @@ def evaluation_key(data: Dataset, spec: Spec) -> str:
 
 def encoded(data: Dataset, spec: Spec) -> Array | None:
     """Encode a data set once for all the specs that use the same vectors."""
-    resolved = sources.resolve(data, spec)
+    resolved = protocol.resolve(data, spec)
     if resolved.encoder is None:
         return None
-    key = resolved.key() if sources.is_fitted(resolved.encoder) else resolved.encoder
+    key = resolved.key() if protocol.is_fitted(resolved.encoder) else resolved.encoder
     return _vectors(f"{data.fingerprint} {key}", data, resolved)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
-    return sources.encode_dataset(_data, _spec)
+    return protocol.encode_dataset(_data, _spec)
 
 
 def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
@@ -193,7 +190,7 @@ def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _query_thumbnails(key: str, _data: Dataset, _spec: Spec) -> Callable[[int, int], str]:
-    pictures, rows = sources.query_pictures(_data, _spec)
+    pictures, rows = protocol.query_pictures(_data, _spec)
     make, places = _maker(pictures), {int(row): place for place, row in enumerate(rows)}
     return lambda row, size: make(places[row], size)
 
@@ -215,14 +212,14 @@ def _maker(pictures: Pictures) -> Callable[[int, int], str]:
     return make
 
 
-def alike(evaluation: Evaluation) -> failures.Alike | None:
+def alike(evaluation: Evaluation) -> diagnosis.Alike | None:
     """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
     return _alike(f"{pictures_key(evaluation.dataset)} {evaluation.spec.embeddings}", evaluation)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _alike(key: str, _evaluation: Evaluation) -> failures.Alike | None:
-    return failures.comparer(_evaluation)
+def _alike(key: str, _evaluation: Evaluation) -> diagnosis.Alike | None:
+    return diagnosis.comparer(_evaluation)
 
 
 def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
@@ -303,25 +300,25 @@ def _folder_stamp(folder: str) -> int:
     return found
 
 
-def intrusions(evaluation: Evaluation, direction: Direction) -> intruders.Intrusions:
+def intrusions(evaluation: Evaluation, direction: Direction) -> diagnosis.Intrusions:
     """Count once for everybody on how many queries each gallery item intrudes."""
     return _intrusions(f"{_key(evaluation)} {direction.name}", direction)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _intrusions(key: str, _direction: Direction) -> intruders.Intrusions:
-    return intruders.intrusions(_direction)
+def _intrusions(key: str, _direction: Direction) -> diagnosis.Intrusions:
+    return diagnosis.intrusions(_direction)
 
 
-def neighbourhood(evaluation: Evaluation) -> intruders.Neighbourhood | None:
+def neighbourhood(evaluation: Evaluation) -> diagnosis.Neighbourhood | None:
     """Make the items ready once for everybody who asks for the neighbours of one; None without vectors."""
     return _neighbourhood(_key(evaluation), evaluation)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _neighbourhood(key: str, _evaluation: Evaluation) -> intruders.Neighbourhood | None:
+def _neighbourhood(key: str, _evaluation: Evaluation) -> diagnosis.Neighbourhood | None:
     spec = _evaluation.spec.replace(slice=None)
-    return intruders.neighbourhood(_evaluation, None if spec.scores else encoded(_evaluation.dataset, spec))
+    return diagnosis.neighbourhood(_evaluation, None if spec.scores else encoded(_evaluation.dataset, spec))
 
 
 @dataclass(frozen=True)
@@ -363,5 +360,5 @@ def _picture_of(evaluation: Evaluation, row: int, asks: bool) -> tuple[Pictures,
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _asking(key: str, _data: Dataset, _spec: Spec) -> tuple[Pictures, dict[int, int]]:
-    pictures, rows = sources.query_pictures(_data, _spec)
+    pictures, rows = protocol.query_pictures(_data, _spec)
     return pictures, {int(row): place for place, row in enumerate(rows)}

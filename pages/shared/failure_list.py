@@ -13,21 +13,23 @@ from urllib.parse import quote, unquote
 import pandas as pd
 import streamlit as st
 
-from recall_core import failures, protocol, sheets, triage
+from pages.shared.components.gallery import Place, Tile
+from pages.shared.frame.shell import quiet
+from recall_core import datasets, diagnosis, protocol
+from recall_core.diagnosis import MISS_REASONS, SORTS
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation
-from recall_core.failures import REASONS, SORTS
-from recall_core.spec import Filter, option, read_filter, write_condition, write_filter
+from recall_core.protocol import Filter, option, read_filter, write_condition, write_filter
 
-from . import cached, choices, gallery, tiles, triaging
-from .gallery import Place, Tile
-from .shell import quiet
+from . import cached, tiles
+from .components import gallery, triage
+from .frame import settings
 from .words import _, number, plain, plural
 
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
 
-UNTAGGED = triage.UNTAGGED
+UNTAGGED = diagnosis.UNTAGGED
 """How the URL spells, among the tags, that none was given; in the name of a tag it would be escaped."""
 
 NAME = "failure"
@@ -51,7 +53,7 @@ EVERYTHING = Chosen()
 def chosen(evaluation: Evaluation) -> Chosen:
     """Read from the URL which failures are meant; what cannot be read there falls back to all of them, and is said."""
     asked = st.query_params
-    reasons = tuple(reason for reason in REASONS if reason in asked.get("reason", "").split(","))
+    reasons = tuple(reason for reason in MISS_REASONS if reason in asked.get("reason", "").split(","))
     if "near_duplicate" in reasons and cached.alike(evaluation) is None:
         reasons = tuple(reason for reason in reasons if reason != "near_duplicate")
     sort, page = asked.get("sort", ""), asked.get("page", "")
@@ -98,7 +100,7 @@ def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] 
     ``shown``, a direction and a query.
     """
     try:
-        found = failures.failures(
+        found = diagnosis.failures(
             evaluation,
             k,
             where=chosen.slice,
@@ -107,18 +109,18 @@ def find(evaluation: Evaluation, k: int, chosen: Chosen, shown: tuple[str, int] 
             alike=cached.alike(evaluation) if "near_duplicate" in chosen.reasons else None,
         )
     except DataError:  # each condition by itself was met, or ``chosen`` had not taken it
-        return failures.failures(evaluation, k).iloc[:0]
+        return diagnosis.failures(evaluation, k).iloc[:0]
     if not chosen.tags:
         return found
     which = repr((k, replace(chosen, page=1)))
-    return triaging.hold(evaluation, found, chosen.tags, which, shown)
+    return triage.hold(evaluation, found, chosen.tags, which, shown)
 
 
 def place(evaluation: Evaluation, chosen: Chosen, found: pd.DataFrame, event: object) -> Place:
     """Where does the cursor stand? On the query that the URL names, else on the first of the page that it names."""
     asked = asked_for(evaluation)
     page = max(1, min(chosen.page, gallery.n_pages(len(found), PAGE_SIZE)))
-    at = (failures.position(found, *asked) if asked else 0) or (page - 1) * PAGE_SIZE + 1
+    at = (diagnosis.position(found, *asked) if asked else 0) or (page - 1) * PAGE_SIZE + 1
     number = gallery.apply_event(Place(), event, n_query=1, n_tile=0).number
     return Place(at, _page(at), number=number)
 
@@ -175,19 +177,19 @@ def tiles_of(evaluation: Evaluation, found: pd.DataFrame, page: int) -> list[Til
     shown = found.iloc[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
     alike = cached.alike(evaluation)
     if alike is not None:
-        shown = failures.compare(evaluation, shown, alike)
+        shown = diagnosis.compare_misses(evaluation, shown, alike)
     directions = {direction.name: direction for direction in evaluation.directions}
     return [_tile(evaluation, directions[facts["direction"]], facts) for facts in shown.to_dict("records")]
 
 
 def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -> None:
     """Ask for reasons, for values of a column, and for the order."""
-    counts = failures.count_reasons(everything)
-    offered = [name for name in REASONS if name in counts or name in chosen.reasons]
+    counts = diagnosis.count_reasons(everything)
+    offered = [name for name in MISS_REASONS if name in counts or name in chosen.reasons]
     if "near_duplicate" not in offered and cached.alike(evaluation) is not None:
         offered.append("near_duplicate")
     _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
-    columns = choices.label_columns(evaluation.dataset)
+    columns = settings.label_columns(evaluation.dataset)
     # Also where nothing is tagged yet: the first tag must not move the tiles under the hand.
     tags = _tags(evaluation, chosen)
     _synced("pills", "tag", _("Tags"), tags, list(chosen.tags), _choose_tags, lambda tag: plain(tag_words(tag)), selection_mode="multi")  # fmt: skip  # noqa: E501
@@ -199,7 +201,7 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
                 st.session_state["slice_column"] = first if first in columns else columns[0]
             column = st.selectbox(_("Only where"), columns, key="slice_column")
         with values:
-            there, taken = failures.count_values(evaluation.dataset, everything, column), dict(chosen.slice)
+            there, taken = diagnosis.count_values(evaluation.dataset, everything, column), dict(chosen.slice)
             picked = list(taken.get(column, ()))
             # Not a multiselect: in the dark its chips are white on the primary colour, which cannot be read well.
             _synced("selectbox", "slice_value", _("is"), [value for value in there if value not in picked], None, _add_value, lambda value: _counted(value, there[value]), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
@@ -223,13 +225,13 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
             _("Show all"), key="clear", on_click=_write, args=({"slice": "", "reason": "", "page": "", "tag": ""},)
         )
     if chosen.tags:  # also where none is left over: nothing moves while one is tagging
-        left = triaging.n_left(evaluation, found, chosen.tags)
+        left = triage.n_left(evaluation, found, chosen.tags)
         quiet(plural("{n} was tagged otherwise meanwhile, and stays until the filter changes", "{n} were tagged otherwise meanwhile, and stay until the filter changes", left))  # fmt: skip  # noqa: E501
         st.button(_("Filter again"), key="filter_again", type="tertiary", on_click=_filter_again, disabled=not left)
 
 
 def _filter_again() -> None:
-    triaging.release()
+    triage.release()
     _write({"page": ""})
 
 
@@ -238,7 +240,7 @@ def download(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> None
     alike = cached.alike(evaluation)
     st.download_button(
         _("Download as CSV"),
-        lambda: sheets.to_csv(failures.listing(evaluation, found, alike, where=where)),
+        lambda: datasets.guarded_csv(diagnosis.listing(evaluation, found, alike, where=where)),
         file_name=f"{evaluation.dataset.name}_failures.csv",
         mime="text/csv",
         key="download",
@@ -273,7 +275,7 @@ def sort_words(sort: str) -> str:
 
 def _tile(evaluation: Evaluation, direction: Direction, facts: Any) -> Tile:
     reasons, margin = facts["reasons"].split(), facts["margin"]
-    wrong_row, right_rows = failures.best(direction, facts["query"])
+    wrong_row, right_rows = diagnosis.best(direction, facts["query"])
     wrong, right, nothing = Tile("", ""), Tile("", ""), _("nothing right")
     if wrong_row is not None:
         flag = _("twin") if "near_duplicate" in reasons else ""
@@ -357,8 +359,8 @@ def _read_tag(spelled: str) -> str:
 
 def _tags(evaluation: Evaluation, chosen: Chosen) -> list[str]:
     """Tags that can be given, those that somebody gave, and "none"."""
-    used = {tag for tags in triage.tags_of(triaging.marks(evaluation.dataset)).values() for tag in tags}
-    offered = triage.tag_list(triaging.store(evaluation.dataset))
+    used = {tag for tags in diagnosis.tags_of(triage.marks(evaluation.dataset)).values() for tag in tags}
+    offered = diagnosis.tag_list(triage.store(evaluation.dataset))
     return list(dict.fromkeys([*offered, *sorted(used), UNTAGGED, *chosen.tags]))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recall_core.dataset import Dataset
+from pages.shared.components.gallery import PAGE_SIZE, Panel, Tile
+from recall_core.datasets import Dataset
+from recall_core.diagnosis import failures
 from recall_core.evaluation import Direction, Evaluation
-from recall_core.failures import failures
-from recall_core.spec import Filter, write_filter
+from recall_core.protocol import Filter, write_filter
 
 from . import cached
-from .gallery import PAGE_SIZE, Panel, Tile
 from .words import _, number, plural
 
 QUERY_SIZE = 320

@@ -24,7 +24,7 @@ def visit(app: Path, data: Sequence[str], tell: Callable[[str, int, int], None])
     for done, (name, page) in enumerate(visits):
         tell("pages made ready", done, len(visits))
         visitor = AppTest.from_file(app, default_timeout=SECONDS)
-        visitor.switch_page(f"pages/{page}.py")
+        visitor.switch_page(f"pages/{page}/{page}.py")
         visitor.query_params["data"] = name
         visitor.run()
     tell("pages made ready", len(visits), len(visits))

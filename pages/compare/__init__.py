@@ -1,0 +1,1 @@
+"""Compare: which of several runs is better, and on which queries."""

@@ -1,0 +1,1 @@
+"""Definitions: one ranking under every convention."""

@@ -1,0 +1,1 @@
+"""Exercises: the lab's tasks, checked at once."""

@@ -1,0 +1,1 @@
+"""Failures: the queries that miss, and why."""

@@ -1,0 +1,1 @@
+"""Index: index error apart from representation error."""

@@ -1,0 +1,1 @@
+"""Leakage: what a random draw does to the number."""

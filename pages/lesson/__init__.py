@@ -1,0 +1,1 @@
+"""Lesson: the lab, step by step."""

@@ -1,0 +1,1 @@
+"""Overview: the number, its curves, and where it fails."""

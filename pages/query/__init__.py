@@ -1,0 +1,1 @@
+"""Query: one query, its ranked list, and what it missed."""

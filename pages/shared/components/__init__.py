@@ -1,0 +1,1 @@
+"""What several pages show: the gallery, triage, tables, findings, downloads, copy buttons."""

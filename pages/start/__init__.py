@@ -1,0 +1,1 @@
+"""Start: the ways in, and what is known of the chosen data."""

@@ -1,0 +1,59 @@
+"""What leaks, and what it does to the number.
+
+The files, in the order of the flow; each imports only those above it:
+
+``draws``       a random half against the split that parts no group, over many seeds
+``training``    a fitted encoder that has seen images, or whole groups, over many seeds
+``experiment``  the lesson's three experiments
+``report``      the experiments as text and JSON
+"""
+
+from .draws import (
+    COURSE_STATE,
+    Draw,
+    Halves,
+    all_draws,
+    course_draw,
+    halves,
+    needed,
+    paired_draw,
+    random_draw,
+    shared_choices,
+    spread,
+)
+from .experiment import LEAKAGE_PARTS, N_SEED, Experiments, chance, lab, run_part, same_picture
+from .report import leakage_json, leakage_text
+from .training import CONTROL, LEARNED, Arm, Material, TrainingRun, gap, material, train_and_compare, trainings, winners
+
+__all__ = [
+    "CONTROL",
+    "COURSE_STATE",
+    "LEAKAGE_PARTS",
+    "LEARNED",
+    "N_SEED",
+    "Arm",
+    "Draw",
+    "Experiments",
+    "Halves",
+    "Material",
+    "TrainingRun",
+    "all_draws",
+    "chance",
+    "course_draw",
+    "gap",
+    "halves",
+    "lab",
+    "leakage_json",
+    "leakage_text",
+    "material",
+    "needed",
+    "paired_draw",
+    "random_draw",
+    "run_part",
+    "same_picture",
+    "shared_choices",
+    "spread",
+    "train_and_compare",
+    "trainings",
+    "winners",
+]

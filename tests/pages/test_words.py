@@ -1,0 +1,97 @@
+"""Every word on the pages is translated, and the compiled catalogues are those of the readable ones."""
+
+import ast
+import io
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import read_mo, write_mo
+from babel.messages.pofile import read_po
+
+from pages.shared import words
+from recall_core.evaluation import spelling
+from tests.conftest import ROOT
+
+TRANSLATED = [language for language in words.LANGUAGES if language != "en"]
+KEYWORDS = {"_": None, "plural": (1, 2)}
+
+
+def written_words() -> set[str]:
+    """Collect the messages in the source of the pages, and those of the engine that the pages show."""
+    found = extract_from_dir(ROOT / "pages", keywords=KEYWORDS)
+    singular = {message if isinstance(message, str) else message[0] for _file, _line, message, *_rest in found}
+    return singular.union(
+        *(table.values() for table in (spelling.SPLIT_WORDS, spelling.LEVELS, spelling.NO_RELEVANT_WORDS))
+    )
+
+
+def catalogue(language: str) -> Catalog:
+    return read_po(io.BytesIO(file_of(language, "po").read_bytes()), locale=language)
+
+
+def file_of(language: str, kind: str) -> Path:
+    return words.LOCALE / language / "LC_MESSAGES" / f"pages.{kind}"
+
+
+def messages(catalogue: Catalog) -> dict[str, Message]:
+    return {
+        message.id if isinstance(message.id, str) else message.id[0]: message for message in catalogue if message.id
+    }
+
+
+def fields(text: str) -> set[str]:
+    return {name for _text, name, _form, _conversion in string.Formatter().parse(text.replace("%{", "{")) if name}
+
+
+def texts(message: Message) -> Iterator[str]:
+    yield from [message.string] if isinstance(message.string, str) else message.string
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_message_is_translated_and_none_is_left_over(language: str) -> None:
+    translated = {name for name, message in messages(catalogue(language)).items() if all(texts(message))}
+    assert translated == written_words()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
+def test_no_message_hides_inside_an_f_string(path: Path) -> None:
+    """The extraction does not look there."""
+    strings = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.JoinedStr)]
+    calls = [node for string in strings for node in ast.walk(string) if isinstance(node, ast.Call)]
+    assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id in KEYWORDS]
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_keep_the_places_that_are_filled_in(language: str) -> None:
+    for name, message in messages(catalogue(language)).items():
+        for text in texts(message):
+            assert fields(text) == fields(name), f"{name!r} became {text!r}"
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_the_compiled_catalogue_is_current(language: str) -> None:
+    fresh = io.BytesIO()
+    write_mo(fresh, catalogue(language))
+    fresh.seek(0)
+    compiled = read_mo(io.BytesIO(file_of(language, "mo").read_bytes()))
+    expected = {name: message.string for name, message in messages(read_mo(fresh)).items()}
+    assert {name: message.string for name, message in messages(compiled).items()} == expected
+
+
+def test_words_are_spoken_in_the_chosen_language_and_fall_back_to_english() -> None:
+    words.speak("hu")
+    assert words._("Overview") == "Áttekintés"
+    assert words.plural("{n} picture", "{n} pictures", 1234) == "1\N{NARROW NO-BREAK SPACE}234 kép"
+    assert words._("nobody translated this") == "nobody translated this"
+    words.speak("xx")
+    assert words._("Overview") == "Overview"
+    assert words.plural("{n} picture", "{n} pictures", 1) == "1 picture"
+    words.speak("en")
+
+
+def test_text_from_data_is_not_read_as_markdown() -> None:
+    assert words.plain("a_b *c* [d](e) $f$ <g>") == r"a\_b \*c\* \[d\](e) \$f\$ \<g\>"

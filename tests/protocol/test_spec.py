@@ -1,0 +1,124 @@
+"""One spec, four spellings."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_core.cli import parser, spec_of
+from recall_core.errors import DataError
+from recall_core.protocol.spec import Filter, Spec, make_filter, read_filter, write_filter
+
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
+)
+columns = words | st.text("=%325D", min_size=1, max_size=6)
+filters = st.lists(st.tuples(columns, words), max_size=4).map(make_filter)
+optional = st.none() | words
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Spec:
+    sides = draw(st.none() | st.tuples(filters, filters))
+    source = draw(st.sampled_from(["encoder", "embeddings", "scores"]))
+    return Spec(
+        data=draw(words.filter(lambda word: not word.startswith("-"))),
+        columns=draw(st.sampled_from([(), (("id", "a"),), (("group", "x y"), ("label", "b;c"))])),
+        where=draw(st.none() | filters),
+        query=sides and sides[0],
+        gallery=sides and sides[1],
+        split=None if sides else draw(st.none() | st.sampled_from(["random", "by-view"])),
+        both=draw(st.booleans()),
+        relevant=draw(optional),
+        junk_same=draw(optional),
+        corrections=draw(optional),
+        slice=draw(st.none() | filters),
+        **{source: draw(optional)},
+        similarity=draw(st.sampled_from(["cosine", "dot"])),
+        no_relevant=draw(st.sampled_from(["miss", "exclude"])),
+        ks=tuple(draw(st.lists(st.integers(1, 99), min_size=1, max_size=3))),
+        seed=draw(st.none() | st.integers(0, 2**31)),
+    )
+
+
+@given(specs())
+def test_url_json_and_key_read_back_what_they_wrote(spec: Spec) -> None:
+    assert Spec.from_query(spec.to_query()) == spec
+    assert Spec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert json.loads(spec.key()) == json.loads(json.dumps(spec.to_json()))
+
+
+@given(specs())
+def test_the_command_gives_the_same_spec(spec: Spec) -> None:
+    command = shlex.split(spec.to_command())
+    assert command[:3] == ["python", "-m", "recall_core"]
+    assert spec_of(parser().parse_args(command[3:])) == spec
+
+
+@given(filters)
+def test_a_filter_reads_back_whatever_its_letters(conditions: Filter) -> None:
+    assert read_filter(write_filter(conditions)) == conditions
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"ks": (0,)}, "k is 0; every k is a whole number of at least 1"),
+        ({"ks": (-1,)}, "k is -1"),
+        ({"ks": (1.5,)}, "k is 1.5"),
+        ({"ks": (True,)}, "k is True"),
+        ({"ks": ("5",)}, "k is '5'"),
+        ({"ks": ()}, "no k is given"),
+        ({"query": ()}, "--query and --gallery go together"),
+        ({"query": (), "gallery": (), "split": "random"}, "leave --split out"),
+        ({"relevant": "a", "relevant_pairs": "b"}, "two rules of relevance"),
+        ({"gallery_embeddings": "g.npy"}, "needs --embeddings"),
+        ({"ids": "ids.txt"}, "names the rows of --embeddings"),
+        ({"seed": -1}, "the seed is -1; a seed is a whole number of at least 0"),
+        ({"seed": "3"}, "the seed is '3'"),
+        ({"where": "split=test"}, "write columns and values, as in {'split': \\['test'\\]}"),
+        ({"embeddings": "e.npy", "encoder": "raw"}, "exclude each other"),
+        ({"scores": "s.npy", "query_images": "q.npy"}, "they need an encoder"),
+        ({"no_relevant": "maybe"}, "choose miss or exclude"),
+    ],
+)
+def test_choices_that_contradict_each_other_are_refused(choices: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Spec(data="x", **choices)
+
+
+@pytest.mark.parametrize(
+    "spelled", [{"ks": "1,x"}, {"seed": "one"}, {"both": "maybe"}, {"where": "novalue"}, {"ks": "0"}]
+)
+def test_a_url_that_cannot_be_read_is_a_data_error(spelled: dict[str, str]) -> None:
+    with pytest.raises(DataError):
+        Spec.from_query(spelled)
+
+
+def test_ks_are_sorted_and_count_once() -> None:
+    assert Spec(ks=(5, 1, 5)).ks == (1, 5)
+
+
+def test_numbers_out_of_arrays_are_the_numbers_themselves() -> None:
+    spec = Spec(ks=np.array([3, 1]), seed=np.int64(7))  # type: ignore[arg-type]
+    assert json.dumps([spec.ks, spec.seed]) == "[[1, 3], 7]"
+
+
+@pytest.mark.parametrize(
+    "given", [{"split": "test", "view": ["0", "1"]}, (("split", "test"), ("view", ("0", "1"))), (("view", "01"),)]
+)
+def test_a_filter_takes_a_value_or_several_and_never_its_letters(given: object) -> None:
+    where = Spec(where=given).where  # type: ignore[arg-type]
+    assert where in ((("split", ("test",)), ("view", ("0", "1"))), (("view", ("01",)),))
+
+
+def test_a_data_folder_that_looks_like_a_flag_is_spelled_as_a_path() -> None:
+    assert shlex.split(Spec(data="-d").to_command())[4] == "./-d"
+
+
+def test_an_encoder_that_no_link_can_name_is_refused() -> None:
+    with pytest.raises(DataError, match="give module:function"):
+        Spec(data="x", encoder=len)  # type: ignore[arg-type]
