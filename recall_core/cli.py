@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run(parsed)
         print(end="", flush=True)  # what is printed must have arrived, too
     except (DataError, MissingDependency) as error:
-        print("error:", *str(error).splitlines(), file=sys.stderr)  # a name may hold a line end
+        said = error.spelled(protocol.flag) if isinstance(error, DataError) else str(error)
+        print("error:", *said.splitlines(), file=sys.stderr)  # a name may hold a line end
         return 2
     except BrokenPipeError:
         sys.stderr.close()  # the reader has left; a second message about it helps nobody

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,9 @@ from recall_core import cli
 from recall_core.datasets import shards
 from recall_core.datasets.dataset import load
 from recall_core.diagnosis.chart_data import pca_map
-from recall_core.errors import MissingDependency, needs
+from recall_core.errors import SCREEN, DataError, MissingDependency, keyword, named, needs, spelled
 from recall_core.evaluation.wiring import evaluate
+from recall_core.protocol.program import flag
 from recall_core.protocol.spec import Spec
 from tests.conftest import DATA, ROOT
 
@@ -87,6 +89,56 @@ def test_a_package_that_is_there_and_broken_is_told_from_one_that_is_missing() -
         needs("faiss", "an approximate index", extra="index"),
     ):
         raise ImportError("libgomp.so.1: no such file")
+
+
+def test_a_field_is_spelled_by_each_face_in_its_own_way() -> None:
+    error = DataError(f"{named('query')} and {named('columns', 'id=…')} exclude each other; leave {named('both')} out")
+    assert str(error) == "query= and columns={'id': '…'} exclude each other; leave both= out"
+    assert error.spelled(flag) == "--query and --column id=… exclude each other; leave --both out"
+    assert error.spelled(lambda field, value: f"<{field}|{value}>").startswith("<query|> and <columns|id=…> exclude")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "python", "shell"),
+    [
+        ("junk_same", "id", "junk_same='id'", "--junk-same id"),
+        ("where", "side=a=b", "where={'side': 'a=b'}", "--where side=a=b"),
+        ("query", "", "query=", "--query"),
+        ("train", "COLUMN=VALUE", "train='COLUMN=VALUE'", "--train COLUMN=VALUE"),
+        ("threshold", 1.5, "threshold=1.5", "--threshold 1.5"),
+        ("threshold", -2, "threshold=-2", "--threshold -2"),
+        ("force", True, "force=True", "--force"),
+        ("ks", 3, "ks=3", "--k 3"),
+    ],
+)
+def test_a_value_is_spelled_with_its_field(field: str, value: object, python: str, shell: str) -> None:
+    assert spelled(named(field, value), keyword) == python
+    assert spelled(named(field, value), flag) == shell
+
+
+def test_an_error_names_the_field_to_change() -> None:
+    assert DataError("the file is empty").field == ""
+    assert DataError("no such split", field="split").field == "split"
+    assert DataError(f"leave {named('split')} out, or {named('query')}").field == "split"
+    assert DataError(f"bring {named('embeddings')}", field="columns").field == "columns"
+
+
+def test_an_error_comes_whole_out_of_another_process() -> None:
+    error = DataError(f"widen {named('where')}", field="query")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.field, again.spelled(flag)) == ("widen where=", "query", "widen --where")
+
+
+def test_what_data_say_is_never_taken_for_a_field() -> None:
+    assert spelled(named("where", "a\ufdd1b\ufdd0query\ufdd1"), flag) == "--where abquery"
+    assert spelled("a {query} «query» [[query]] 50% <query>", flag) == "a {query} «query» [[query]] 50% <query>"
+
+
+def test_a_long_message_loses_its_middle_as_each_face_spells_it() -> None:
+    error = DataError("x" * 2 * SCREEN + f" leave {named('junk_same')} out")
+    for said, end in ((str(error), "leave junk_same= out"), (error.spelled(flag), "leave --junk-same out")):
+        assert len(said) == SCREEN
+        assert said.endswith(end)
 
 
 def test_an_optional_package_is_imported_only_where_its_lack_is_said() -> None:

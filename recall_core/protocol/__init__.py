@@ -2,7 +2,7 @@
 
 The files, in the order of the flow; each imports only those above it:
 
-``program``       what printed commands begin with
+``program``       what printed commands begin with, and how flags are spelled
 ``spec``          ``Spec``: the choices that determine a number, in four spellings
 ``splits``        ``Split``: which rows are queries, which form the gallery, which train
 ``findings``      ``Finding``: what is suspicious about the data or the split
@@ -29,7 +29,7 @@ from .findings import (
     training_leak,
 )
 from .given_scores import score_matrix
-from .program import command
+from .program import command, flag
 from .rules import relate, split_findings
 from .selection import select_rows
 from .side_vectors import (
@@ -93,6 +93,7 @@ __all__ = [
     "encode_dataset",
     "encode_unfitted",
     "fill_defaults",
+    "flag",
     "is_fitted",
     "lacking_a_side",
     "leave_one_out",

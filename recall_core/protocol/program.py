@@ -1,4 +1,7 @@
-"""What printed commands begin with: the script where the package is installed, else the module of a checkout."""
+"""How this program is called, and how its flags are spelled.
+
+Printed commands begin with the script where the package is installed, else with the module of a checkout.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ from importlib.metadata import entry_points
 
 SCRIPT = "recall-explorer"
 MODULE = ("python", "-m", "recall_core")
+
+
+FLAGS = {"columns": "column", "ks": "k"}
+"""The fields that the command line calls otherwise: what is a list there is a flag that repeats, or takes several."""
 
 
 @cache
@@ -25,3 +32,15 @@ def command(*arguments: str) -> str:
     " compare 'runs/a run'"
     """
     return shlex.join([*words(), *arguments])
+
+
+def flag(field: str, value: str = "") -> str:
+    """A field as the command line spells it, with a value where there is one.
+
+    Examples
+    --------
+    >>> flag("junk_same", "id"), flag("columns", "id=sku"), flag("force", "True")
+    ('--junk-same id', '--column id=sku', '--force')
+    """
+    name = "--" + FLAGS.get(field, field).replace("_", "-")
+    return f"{name} {value}" if value and value != "True" else name
