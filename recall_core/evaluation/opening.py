@@ -124,6 +124,7 @@ def _checked(split: Split, relevance: Relevance, ranking: Ranking, n_row: int) -
         ("galleries", ranking.n_gallery, 0, n_gallery),
         ("pairs of a query", np.diff(ranking.indptr), 0, n_gallery),
         ("ranks", ranking.rank, 0, n_gallery),
+        ("ties", np.concatenate([ranking.above, ranking.tied, ranking.above + ranking.tied]), -2, n_gallery - 1),
     ):
         if len(values) and not (low <= values.min() and values.max() <= high):
             raise ValueError(f"{name} outside {low} … {high}")

@@ -346,3 +346,14 @@ def test_sizes_that_are_no_numbers_end_in_a_line(size: str, capsys: pytest.Captu
 def test_a_name_that_no_file_can_have_is_a_data_error(read: Callable[[str], object]) -> None:
     with pytest.raises(DataError):
         read("x" * 3000)
+
+
+@pytest.mark.parametrize("name", ["above", "tied"])
+def test_more_ties_than_a_gallery_has_items_are_no_saved_run(tmp_path: Path, name: str) -> None:
+    evaluate(WHOLE, ks=(1,)).save(tmp_path / "run")
+    with np.load(tmp_path / "run" / "ranking.npz") as stored:
+        arrays = {key: stored[key] for key in stored.files}
+    arrays[f"0/ranking/{name}"][0] = 2**62  # the expected rank is a sum over as many places
+    np.savez(tmp_path / "run" / "ranking.npz", **arrays)
+    with pytest.raises(DataError, match="do not fit each other"):
+        open_run(tmp_path / "run")
