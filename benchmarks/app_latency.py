@@ -92,7 +92,10 @@ def measure(page: object, app: Server, n_step: int) -> None:
             memory[place.at] = resident()
     if 50 in memory and n_step in memory:
         growth = memory[n_step] / memory[50] - 1
-        print(f"server memory after 50 steps {memory[50]:.0f} MB, after {n_step} {memory[n_step]:.0f} MB: {growth:+.1%}, target within 10 %")  # fmt: skip  # noqa: E501
+        print(
+            f"server memory after 50 steps {memory[50]:.0f} MB, after {n_step} {memory[n_step]:.0f} MB: {growth:+.1%}, "
+            "target within 10 %"
+        )
 
 
 def opened(page: object, app: Server, address: str) -> tuple[float, float]:

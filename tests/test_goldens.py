@@ -76,10 +76,11 @@ SPECS: dict[str, Callable[[Path], list[str]]] = {
     "lab_leakage": lambda folder: ["leakage", "--seeds", "2"],
 }
 
-PAGES = {
-    "start": {}, "overview": {}, "failures": {}, "query": {}, "compare": {}, "exercises": {}, "definitions": {},
-    "leakage": {}, "index": {},
-} | {f"lesson_{step}": {"step": str(step)} for step in range(1, 12)}  # fmt: skip
+PAGES: dict[str, dict[str, str]] = {
+    **dict.fromkeys(("start", "overview", "failures", "query", "compare"), {}),
+    **dict.fromkeys(("exercises", "definitions", "leakage", "index"), {}),
+    **{f"lesson_{step}": {"step": str(step)} for step in range(1, 12)},
+}
 
 
 def compared(kind: str, name: str, text: str) -> None:

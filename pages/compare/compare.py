@@ -18,7 +18,12 @@ names = run_table.ask(here, there)
 if len(names) == 1:
     run_table.alone(here, names[0], there)
 if len(names) < 2:
-    st.info(_("Choose at least two. Runs are saved on Overview, or by the command evaluate with --save; those in a folder named runs beside the data are listed too."))  # fmt: skip  # noqa: E501
+    st.info(
+        _(
+            "Choose at least two. Runs are saved on Overview, or by the command evaluate with --save; those in a "
+            "folder named runs beside the data are listed too."
+        )
+    )
     st.stop()
 common = st.toggle(_("Compare the queries that all have, where they differ"), key="common", bind="query-params")
 evaluations = run_table.evaluations(here, names, there)

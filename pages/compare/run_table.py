@@ -74,7 +74,11 @@ def ask(here: shell.Here, there: Mapping[str, Path | None]) -> list[str]:
         on_change=_choose,
     )
     if len(chosen) > MOST_RUNS:
-        quiet(_("The first {n} of these {m} are compared: more are too many for one table.").format(n=MOST_RUNS, m=len(chosen)))  # fmt: skip  # noqa: E501
+        quiet(
+            _("The first {n} of these {m} are compared: more are too many for one table.").format(
+                n=MOST_RUNS, m=len(chosen)
+            )
+        )
     return in_order(chosen[:MOST_RUNS])
 
 
@@ -215,15 +219,29 @@ def tests_table(compared: Comparison, metrics: Sequence[str]) -> None:
         "",
     ]
     value_table.show(_("Differences"), heads, rows, key="tests_table", domain=(-widest, widest))
-    quiet(_("Differences are paired by query; intervals and sign-flip tests take whole groups. “p corrected” is Holm's, for all rows of this table: below 0.05 the difference is more than chance."))  # fmt: skip  # noqa: E501
+    quiet(
+        _(
+            "Differences are paired by query; intervals and sign-flip tests take whole groups. “p corrected” is "
+            "Holm's, for all rows of this table: below 0.05 the difference is more than chance."
+        )
+    )
 
 
 def exports(compared: Comparison, metrics: Sequence[str]) -> None:
     """Offer the table of runs as files."""
     table, latex = diagnosis.run_table(compared, metrics), diagnosis.comparison_latex(compared, metrics)
     with st.container(horizontal=True):
-        st.download_button(_("Table as CSV"), datasets.guarded_csv(table), file_name="runs.csv", mime="text/csv", key="runs_csv", on_click="ignore")  # fmt: skip  # noqa: E501
-        st.download_button(_("Table as LaTeX"), latex, file_name="runs.tex", mime="text/plain", key="runs_tex", on_click="ignore")  # fmt: skip  # noqa: E501
+        st.download_button(
+            _("Table as CSV"),
+            datasets.guarded_csv(table),
+            file_name="runs.csv",
+            mime="text/csv",
+            key="runs_csv",
+            on_click="ignore",
+        )
+        st.download_button(
+            _("Table as LaTeX"), latex, file_name="runs.tex", mime="text/plain", key="runs_tex", on_click="ignore"
+        )
 
 
 def trend(compared: Comparison, metric: str) -> None:
@@ -236,7 +254,12 @@ def trend(compared: Comparison, metric: str) -> None:
         chart_downloads.draw(figure, config=chart_downloads.CONFIG, key="trend", alt=_("Score over epochs"))
         chart_downloads.bar("trend", _("Score over epochs"), found)
     elif len(compared.names) > 2:
-        quiet(_("Epochs of one training are drawn as a line when the names of the runs differ only in the number at their end: epoch1, epoch2, …"))  # fmt: skip  # noqa: E501
+        quiet(
+            _(
+                "Epochs of one training are drawn as a line when the names of the runs differ only in the number at "
+                "their end: epoch1, epoch2, …"
+            )
+        )
 
 
 def moves(compared: Comparison, chosen: Chosen) -> None:
@@ -248,9 +271,13 @@ def moves(compared: Comparison, chosen: Chosen) -> None:
         shown = [outcome for outcome in diagnosis.OUTCOMES if counts[outcome]]
         words = outcome_words()
         outcome = st.segmented_control(
-            _("Queries"), shown, default=shown[0], required=True, key="outcome",
+            _("Queries"),
+            shown,
+            default=shown[0],
+            required=True,
+            key="outcome",
             format_func=lambda name: f"{words[name]} · {number(counts[name])}",
-        )  # fmt: skip
+        )
         _moved(found[found["outcome"] == outcome].reset_index(drop=True), f"{chosen} {outcome}")
     with right:
         names = (compared.names[chosen.first], compared.names[chosen.second])

@@ -58,7 +58,12 @@ def explain(key: str, rankings: Sequence[Ranking], typed: str, found: Sequence[R
         told = _("At other k too:") if matches else _("No row gives this number at k = {k}, but others do:").format(k=k)
         st.info(f"{told} {_listed(others)}")
     elif not matches:
-        st.warning(_("No row gives this number, up to k = {k} either. Is it the same data, the same queries, the same gallery? Is the query itself taken out?").format(k=most))  # fmt: skip  # noqa: E501
+        st.warning(
+            _(
+                "No row gives this number, up to k = {k} either. Is it the same data, the same queries, the same "
+                "gallery? Is the query itself taken out?"
+            ).format(k=most)
+        )
     return {match.row.key: match for match in matches}
 
 
@@ -94,7 +99,10 @@ def typed(text: str) -> Ranking | None:
 
 def how_to_type() -> str:
     """Say how a ranking is typed."""
-    return _("1 is right, 0 is wrong. (01)1: the items in parentheses are tied. 101+2: two more right items were not found. A slash parts the lists of several queries.")  # fmt: skip  # noqa: E501
+    return _(
+        "1 is right, 0 is wrong. (01)1: the items in parentheses are tied. 101+2: two more right items were not found. "
+        "A slash parts the lists of several queries."
+    )
 
 
 def of_evaluation(evaluation: Evaluation) -> list[Ranking]:
@@ -160,9 +168,15 @@ def _line(row: Row, k: int, match: Match | None, notes: list[str]) -> str:
     details = []
     if row.tied:
         expected = "" if row.expected is None else _("expected {value}, ").format(value=score(row.expected))
-        details.append(_("ties: {expected}{worst} to {best}").format(expected=expected, worst=score(row.worst), best=score(row.best)))  # fmt: skip  # noqa: E501
+        details.append(
+            _("ties: {expected}{worst} to {best}").format(
+                expected=expected, worst=score(row.worst), best=score(row.best)
+            )
+        )
     if row.n_left_out:
-        details.append(_("{n} of {all} left out").format(n=number(row.n_left_out), all=number(row.n_left_out + row.n_counted)))  # fmt: skip  # noqa: E501
+        details.append(
+            _("{n} of {all} left out").format(n=number(row.n_left_out), all=number(row.n_left_out + row.n_counted))
+        )
     small = "".join(f" :small[· {detail}]" for detail in details)
     named = " · ".join(_name_words(name, notes) for name in row.names)
     formulas = (rf"$\displaystyle {formula}$" for formula in (row.formula, row.filled))

@@ -54,7 +54,9 @@ def opening() -> None:
             if answers[cell].strip():
                 _say_ranks(answers[cell])
     right = _right_opening(answers)
-    judged = task_page.judge("opening", answers, right, lambda a: course.check_opening(a["answer"], a["one"], a["other"]))  # fmt: skip  # noqa: E501
+    judged = task_page.judge(
+        "opening", answers, right, lambda a: course.check_opening(a["answer"], a["one"], a["other"])
+    )
     task_page.verdict(judged)
 
 
@@ -127,7 +129,13 @@ def f2() -> None:
 
 def f3() -> None:
     if not course.code_allowed():
-        st.info(_("Code does not run on this server. Download the same checks and run them on your own machine: `python test_recall.py recall.py`. For a box to write in here, start the program on your own machine with RECALL_CODE_BOX=1."))  # fmt: skip  # noqa: E501
+        st.info(
+            _(
+                "Code does not run on this server. Download the same checks and run them on your own machine: `python "
+                "test_recall.py recall.py`. For a box to write in here, start the program on your own machine with "
+                "RECALL_CODE_BOX=1."
+            )
+        )
         words = texts.phrases("checks")
         checks, stub = course.checks_file(words), course.F3_STUB
         with st.container(horizontal=True):
@@ -162,7 +170,7 @@ def _say_boxed(boxed: course.Boxed) -> None:
         st.success(plural("{n} case passed.", "All {n} cases passed.", len(marks)))
     else:
         n_passed = sum(marks.values())
-        st.error(_("{a} of {b} cases passed.").format(a=n_passed, b=len(marks)) + " " + task_page.hint(boxed.marked))  # fmt: skip  # noqa: E501
+        st.error(_("{a} of {b} cases passed.").format(a=n_passed, b=len(marks)) + " " + task_page.hint(boxed.marked))
     parameters = boxed.marked.parameters
     if not boxed.marked.correct and "inputs" in parameters and not boxed.stopped:
         inputs = "\n".join(f"{name} = {value}" for name, value in parameters["inputs"].items())
@@ -228,7 +236,11 @@ def _guarantee(repair: str) -> None:
     halves = lab_data.halves()
     kept = course.guarantee(halves, repair)
     holds = kept.holds(len(halves.rows))
-    same = _("the same scenes on both sides") if kept.same_groups else plural("{n} scene on one side only", "{n} scenes on one side only", len(kept.one_sided))  # fmt: skip  # noqa: E501
+    same = (
+        _("the same scenes on both sides")
+        if kept.same_groups
+        else plural("{n} scene on one side only", "{n} scenes on one side only", len(kept.one_sided))
+    )
     told = _("With this repair: {a} ask, {b} answer, {lost} lost; {same}.")
     words = told.format(a=kept.n_query, b=kept.n_gallery, lost=kept.n_lost, same=same)
     st.markdown(("✓ " if holds else "✗ ") + words)

@@ -36,7 +36,12 @@ def in_use(here: Here) -> bool:
 
 def _nothing_fails(here: Here, evaluation: Evaluation) -> None:
     if not evaluation.counts["n_evaluable"]:
-        st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
+        st.info(
+            _(
+                "No query has anything right in the gallery, so nothing can be measured. Choose another column for "
+                "what is right, or another split."
+            )
+        )
         return
     recall = evaluation.scores[f"recall@{here.k}"]
     st.success(

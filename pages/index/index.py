@@ -9,7 +9,12 @@ from pages.shared.words import _
 
 here = shell.here()
 st.title(_("Index"), anchor=False)
-st.markdown(_("An index finds quickly, but leaves things out. How much of the error is the index's, and how much the vectors' own?"))  # fmt: skip  # noqa: E501
+st.markdown(
+    _(
+        "An index finds quickly, but leaves things out. How much of the error is the index's, and how much the "
+        "vectors' own?"
+    )
+)
 asked = index_runs.ask(here)
 found = index_parts.measured(asked)
 link = {**here.query, **asked.link}

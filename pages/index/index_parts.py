@@ -130,7 +130,12 @@ def table(found: Found) -> None:
     shown, costs = _shown(found.tested), ["name", *COSTS]
     st.dataframe(shown.drop(columns=COSTS), hide_index=True, key="errors", column_config=_columns())
     st.dataframe(shown[costs], hide_index=True, key="costs", column_config=_columns())
-    shell.quiet(_("Times and memory differ from run to run, and other work on this machine slows them; everything else is the same each time."))  # fmt: skip  # noqa: E501
+    shell.quiet(
+        _(
+            "Times and memory differ from run to run, and other work on this machine slows them; everything else is "
+            "the same each time."
+        )
+    )
 
 
 def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
@@ -152,7 +157,9 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     shown = missed.head(gallery.PAGE_SIZE)
     at = gallery.picked(key, len(shown)) or 1
     outcome = {"not_returned": _("not returned"), "worse_rank": _("worse rank")}
-    asking = [_query_tile(found, asked, int(q), outcome[o]) for q, o in zip(shown["query"], shown["outcome"], strict=True)]  # fmt: skip  # noqa: E501
+    asking = [
+        _query_tile(found, asked, int(q), outcome[o]) for q, o in zip(shown["query"], shown["outcome"], strict=True)
+    ]
     gallery.show(asking, key=key, columns=12, pick=True)
     query = int(shown["query"].iloc[at - 1])
     named = _query_tile(found, asked, query, "").title
@@ -172,7 +179,10 @@ def limits(found: Found) -> None:
     """Say for what the numbers hold, how they are read, and what must be known before they are believed."""
     whole = found.whole
     st.subheader(_("What this says, and what not"), anchor=False)
-    holds = _("This holds for these indexes, these vectors and this size ({n} of {m} dimensions). Another encoder, more items or harder queries need their own measurement.")  # fmt: skip  # noqa: E501
+    holds = _(
+        "This holds for these indexes, these vectors and this size ({n} of {m} dimensions). Another encoder, more "
+        "items or harder queries need their own measurement."
+    )
     lines = [
         holds.format(n=number(whole.n_gallery), m=number(whole.n_dim)),
         _(
@@ -194,7 +204,10 @@ def _not_worth_it(found: Found) -> list[str]:
     took = found.tested[found.tested["chosen"]]["milliseconds"]
     if "flat" not in spent or not (took >= spent["flat"]).any():
         return []
-    words = _("Here comparing everything takes {t} ms a query on one thread, no longer than the chosen index: an index does not pay at this size.")  # fmt: skip  # noqa: E501
+    words = _(
+        "Here comparing everything takes {t} ms a query on one thread, no longer than the chosen index: an index does "
+        "not pay at this size."
+    )
     return [words.format(t=f"{spent['flat']:.3g}")]
 
 
@@ -217,7 +230,11 @@ def _can_measure() -> bool:
 
 def _slide(found: Found, kind: str) -> Trial:
     """Ask how long the index looks; of several that look as long, the first."""
-    trials = {trial.configuration.search: trial for trial in reversed(found.whole.trials) if trial.configuration and trial.index == kind}  # fmt: skip  # noqa: E501
+    trials = {
+        trial.configuration.search: trial
+        for trial in reversed(found.whole.trials)
+        if trial.configuration and trial.index == kind
+    }
     searches = sorted(search for search in trials if search is not None)
     if not searches:
         shell.quiet(_("It compares everything: there is nothing to choose."))
@@ -231,7 +248,9 @@ def _slide(found: Found, kind: str) -> Trial:
 
 def _best(found: Found, kind: str) -> int | None:
     """How long does the best configuration of a kind look?"""
-    return next((one.configuration.search for one in found.whole.tested if one.configuration and one.index == kind), None)  # fmt: skip  # noqa: E501
+    return next(
+        (one.configuration.search for one in found.whole.tested if one.configuration and one.index == kind), None
+    )
 
 
 def _facts(row: pd.Series, k: int) -> None:
@@ -321,7 +340,9 @@ def _answers(found: Found, asked: Asked, ranking: Ranking, query: int) -> list[T
     """Show the first answers to one of the queries that tune."""
     right = found.right(query)
     listed = zip(ranking.top_position[query].tolist(), ranking.top_similarity[query].tolist(), strict=True)
-    return [_answer(asked, at, i + 1, s, at in right) for i, (at, s) in enumerate(listed) if at >= 0 and i < found.whole.k]  # fmt: skip  # noqa: E501
+    return [
+        _answer(asked, at, i + 1, s, at in right) for i, (at, s) in enumerate(listed) if at >= 0 and i < found.whole.k
+    ]
 
 
 def _answer(asked: Asked, position: int, rank: int, similarity: float, right: bool) -> Tile:

@@ -85,7 +85,10 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
         k, n, n_left = chosen.k, draw.n_query, draw.n_query - draw.n_lost
         st.markdown(_("The same ranking, two stories: a query that has nothing right in the gallery can only miss."))
         left_out, missed = evaluation.spell_number(draw.recall_evaluable[k]), evaluation.spell_number(draw.recall[k])
-        st.latex(rf"R@{k} = R@{k}^\ast \cdot \frac{{N_q - N_0}}{{N_q}} = {left_out} \cdot \frac{{{n_left}}}{{{n}}} = {missed}")  # fmt: skip  # noqa: E501
+        st.latex(
+            rf"R@{k} = R@{k}^\ast \cdot \frac{{N_q - N_0}}{{N_q}} = {left_out} \cdot \frac{{{n_left}}}{{{n}}} = "
+            rf"{missed}"
+        )
         shell.quiet(_("R@{k}*: lost queries left out; N₀: queries without partner; this draw alone:").format(k=k))
         if draw.spec is not None:
             _command(ready.given.replace(split=draw.spec.split, seed=draw.spec.seed))
@@ -103,7 +106,13 @@ def same_picture(chosen: Chosen, link: Mapping[str, str]) -> None:
     for place, name in zip(st.columns(len(shown), gap="small"), shown, strict=True):
         with place.container(border=True, height="stretch"):
             _case(chosen, name, cases[name], *words[name])
-    st.markdown(_("**1.0 means nothing here.** Every picture is most like itself, so any encoder that tells pictures apart scores 1.0, however little it knows of what they show. The constant encoder shows where knowing nothing starts."))  # fmt: skip  # noqa: E501
+    st.markdown(
+        _(
+            "**1.0 means nothing here.** Every picture is most like itself, so any encoder that tells pictures apart "
+            "scores 1.0, however little it knows of what they show. The constant encoder shows where knowing nothing "
+            "starts."
+        )
+    )
     with st.expander(_("Formula, with these numbers")):
         _same_picture_formula(chosen.k, cases)
         for name in shown:
@@ -162,7 +171,10 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
         _crossing(chosen, arm, heading)
     with st.expander(_("Formula, with these numbers")):
         st.latex(r"W = X^\top (X X^\top + \alpha I)^{-1} Y, \quad \alpha = 1, \qquad z = (x - \bar x)\, W")
-        sizes = _("X: {n} training pictures with {d} numbers each; Y: {c} classes, a column each; both centred. Tested: {m} pictures, each asks all the others, right is the same {label}. R@1 by chance: {chance}.")  # fmt: skip  # noqa: E501
+        sizes = _(
+            "X: {n} training pictures with {d} numbers each; Y: {c} classes, a column each; both centred. Tested: {m} "
+            "pictures, each asks all the others, right is the same {label}. R@1 by chance: {chance}."
+        )
         told = sizes.format(
             n=number(len(arm.train)),
             d=number(ready.features.shape[1]),
@@ -172,7 +184,12 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
             chance=evaluation.spell_number(arm.chance),
         )
         st.markdown(plain(told))
-        st.markdown(_("Shuffled labels: every group takes the label of another. What is still scored then was remembered, not learned. Nearest in training: the most similar training picture has the same label."))  # fmt: skip  # noqa: E501
+        st.markdown(
+            _(
+                "Shuffled labels: every group takes the label of another. What is still scored then was remembered, "
+                "not learned. Nearest in training: the most similar training picture has the same label."
+            )
+        )
         if ready.n_left_out:
             lone = plural("{n} picture takes no part.", "{n} pictures take no part.", ready.n_left_out)
             shell.quiet(lone + " " + _("It has no label or cannot be read, or the data are too large."))
@@ -241,7 +258,10 @@ def _chart(place: Place, key: str, title: str, figure: go.Figure) -> None:
 
 def _gap(table: pd.DataFrame) -> None:
     gap = leakage.gap(table)
-    told = _("**{mean}** for the learned encoder where the draw is random (95 % interval over draws {low} to {high}); higher in {a} of {b} draws.")  # fmt: skip  # noqa: E501
+    told = _(
+        "**{mean}** for the learned encoder where the draw is random (95 % interval over draws {low} to {high}); "
+        "higher in {a} of {b} draws."
+    )
     low, high = f"{gap.low:+.4f}", f"{gap.high:+.4f}"
     st.markdown(told.format(mean=f"{gap.mean:+.4f}", low=low, high=high, a=gap.n_positive, b=gap.n))
 

@@ -32,7 +32,11 @@ class Shown:
 
 def relevance() -> Shown:
     """Step 1: who is right for whom?"""
-    rule = choose("rule", _("A gallery picture is right if it shows …"), {"group": _("the same scene"), "label": _("the same class")})  # fmt: skip  # noqa: E501
+    rule = choose(
+        "rule",
+        _("A gallery picture is right if it shows …"),
+        {"group": _("the same scene"), "label": _("the same class")},
+    )
     dataset = lab_data.dataset()
     found = relevance_matrix(dataset, lab_data.spec(), relevant=rule)
     group, label = (leakage.needed(dataset, role) for role in ("group", "label"))

@@ -67,7 +67,11 @@ def _value(evaluation: Evaluation) -> str:
 
 def trained() -> Shown:
     """Step 8: what does a leaking training draw do to the score of a fitted encoder?"""
-    draw = choose("training_draw", _("Training pictures are drawn"), {"random": _("picture by picture"), "grouped": _("in whole scenes")})  # fmt: skip  # noqa: E501
+    draw = choose(
+        "training_draw",
+        _("Training pictures are drawn"),
+        {"random": _("picture by picture"), "grouped": _("in whole scenes")},
+    )
     chosen = lab_data.training(grouped=draw == "grouped")
     many, compute = lab_data.many_runs(chosen)
     rows = {

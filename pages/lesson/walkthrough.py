@@ -99,7 +99,9 @@ def show(step: int) -> None:
         shell.quiet(text.filled("course", shown.values))
         for task in re.findall(r"\bF[1-5]\b", text.sections["course"]):
             label = _("Exercise {name}").format(name=task)
-            st.button(label, key=f"to_{task}", type="tertiary", on_click=shell.go, args=("exercises",), kwargs={"task": task})  # fmt: skip  # noqa: E501
+            st.button(
+                label, key=f"to_{task}", type="tertiary", on_click=shell.go, args=("exercises",), kwargs={"task": task}
+            )
     onward(step)
 
 

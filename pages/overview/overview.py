@@ -35,11 +35,26 @@ if number_tab.open:
     with number_tab:
         verdict = score_tables.verdict(evaluation)
         if verdict == "empty":
-            st.info(_("No query has anything right in the gallery, so nothing can be measured. Choose another column for what is right, or another split."))  # fmt: skip  # noqa: E501
+            st.info(
+                _(
+                    "No query has anything right in the gallery, so nothing can be measured. Choose another column for "
+                    "what is right, or another split."
+                )
+            )
         elif verdict == "partners":
-            st.info(_("Every query that has a right picture finds it first. What is missing are partners, not skill: this split tore them apart. Choose a split that keeps one of each on both sides."))  # fmt: skip  # noqa: E501
+            st.info(
+                _(
+                    "Every query that has a right picture finds it first. What is missing are partners, not skill: "
+                    "this split tore them apart. Choose a split that keeps one of each on both sides."
+                )
+            )
         elif verdict == "saturated":
-            st.info(_("Every query finds a right picture first. Either the question is easy, or the same picture is on both sides. A perfect score tells encoders apart no more: ask something harder."))  # fmt: skip  # noqa: E501
+            st.info(
+                _(
+                    "Every query finds a right picture first. Either the question is easy, or the same picture is on "
+                    "both sides. A perfect score tells encoders apart no more: ask something harder."
+                )
+            )
             with st.container(horizontal=True):
                 for i, harder in enumerate(settings.harder(here.dataset, here.folder, evaluation.spec)):
                     st.button(harder.label, key=f"harder_{i}", on_click=shell.change, args=(harder.changes,))

@@ -110,7 +110,12 @@ def tab(evaluation: Evaluation, k: int) -> None:
         on_pick=take,
     )
     level = f"{diagnosis.LEVEL:.0%}"
-    quiet(_("The intervals hold all together at {level}: each is wider than it would be alone. “Few” marks slices of fewer than {n} independent groups, whose place is mostly chance. A click narrows the page to a slice.").format(level=level, n=diagnosis.SMALL))  # fmt: skip  # noqa: E501
+    quiet(
+        _(
+            "The intervals hold all together at {level}: each is wider than it would be alone. “Few” marks slices of "
+            "fewer than {n} independent groups, whose place is mostly chance. A click narrows the page to a slice."
+        ).format(level=level, n=diagnosis.SMALL)
+    )
 
 
 def _row(facts: Mapping[Hashable, Any]) -> Row:

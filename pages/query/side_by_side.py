@@ -28,7 +28,9 @@ def closely(evaluation: Evaluation, direction: Direction, query: int, wrong: int
     shown = [kind for kind, picture in pictures.items() if picture["src"]]
     pairs = [(one, other) for one, other in PAIRS if one in shown and other in shown]
     if not pairs:
-        st.markdown(_("There are no two pictures to be seen beside each other: the data came without, or they cannot be read."))  # fmt: skip  # noqa: E501
+        st.markdown(
+            _("There are no two pictures to be seen beside each other: the data came without, or they cannot be read.")
+        )
         return
     _component(
         key="look",
@@ -61,7 +63,11 @@ def _names() -> dict[str, str]:
 
 
 def _picture(evaluation: Evaluation, kind: str, row: int, asks: bool) -> dict[str, str]:
-    source = cached.query_thumbnail(evaluation, row, tiles.QUERY_SIZE) if asks else cached.thumbnail(evaluation.dataset, row, tiles.QUERY_SIZE)  # fmt: skip  # noqa: E501
+    source = (
+        cached.query_thumbnail(evaluation, row, tiles.QUERY_SIZE)
+        if asks
+        else cached.thumbnail(evaluation.dataset, row, tiles.QUERY_SIZE)
+    )
     mark = {"wrong": "✗ ", "right": "✓ "}.get(kind, "")
     name = tiles.short(str(evaluation.dataset.ids[row]))
     return {"src": source, "caption": f"{mark}{_names()[kind]}: {name}", "kind": "" if kind == "query" else kind}
@@ -76,6 +82,10 @@ def _apart(evaluation: Evaluation, one: tuple[int, bool], other: tuple[int, bool
             "scale": "",
             "note": _("Different sizes ({a} and {b}): they can only be seen side by side.").format(**sizes),
         }
-    scale = _("difference, white = {most} of 1").format(most=f"{apart.most:.2f}") if apart.most else _("no difference at all")  # fmt: skip  # noqa: E501
+    scale = (
+        _("difference, white = {most} of 1").format(most=f"{apart.most:.2f}")
+        if apart.most
+        else _("no difference at all")
+    )
     note = _("Mean difference {mean} of 1, both {size}.").format(mean=f"{apart.mean:.3f}", size=apart.sizes[0])
     return {"difference": apart.src, "scale": scale, "note": note}

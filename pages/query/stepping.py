@@ -68,7 +68,11 @@ def choose(evaluation: Evaluation, k: int) -> Walk:
         direction = shell.ask_direction(evaluation)
         query = shell.ask_query(int(direction.counts["n_query"] or 0))
         table = evaluation.table
-        shell.quiet(_("of {n} queries · keys J and K step, arrows move in the grid").format(n=number(len(direction.split.query))))  # fmt: skip  # noqa: E501
+        shell.quiet(
+            _("of {n} queries · keys J and K step, arrows move in the grid").format(
+                n=number(len(direction.split.query))
+            )
+        )
         return Walk(direction.name, query - 1, table[table["direction"] == direction.name], query)
     chosen = failure_list.chosen(evaluation)
     found = failure_list.find(evaluation, k, chosen, asked)

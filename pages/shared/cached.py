@@ -344,7 +344,9 @@ def _apart(key: str, _evaluation: Evaluation, _one: tuple[int, bool], _other: tu
     first, second = (f"{width} × {height}" for height, width in shapes)
     if shapes[0] != shapes[1]:
         return Apart("", (first, second))
-    shown, mean, most = images.difference(*(images.fitted(pictures.preview(at, 320), shapes[0], 320) for pictures, at in chosen))  # fmt: skip  # noqa: E501
+    shown, mean, most = images.difference(
+        *(images.fitted(pictures.preview(at, 320), shapes[0], 320) for pictures, at in chosen)
+    )
     return Apart(images.thumbnail_uri(shown, 320), (first, second), mean, most)
 
 

@@ -188,11 +188,29 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
     offered = [name for name in MISS_REASONS if name in counts or name in chosen.reasons]
     if "near_duplicate" not in offered and cached.alike(evaluation) is not None:
         offered.append("near_duplicate")
-    _synced("pills", "reason", _("Reason"), offered, list(chosen.reasons), _choose_reasons, lambda name: _counted(reason_words(name), counts.get(name)), selection_mode="multi")  # fmt: skip  # noqa: E501
+    _synced(
+        "pills",
+        "reason",
+        list(chosen.reasons),
+        label=_("Reason"),
+        options=offered,
+        on_change=_choose_reasons,
+        format_func=lambda name: _counted(reason_words(name), counts.get(name)),
+        selection_mode="multi",
+    )
     columns = settings.label_columns(evaluation.dataset)
     # Also where nothing is tagged yet: the first tag must not move the tiles under the hand.
     tags = _tags(evaluation, chosen)
-    _synced("pills", "tag", _("Tags"), tags, list(chosen.tags), _choose_tags, lambda tag: plain(tag_words(tag)), selection_mode="multi")  # fmt: skip  # noqa: E501
+    _synced(
+        "pills",
+        "tag",
+        list(chosen.tags),
+        label=_("Tags"),
+        options=tags,
+        on_change=_choose_tags,
+        format_func=lambda tag: plain(tag_words(tag)),
+        selection_mode="multi",
+    )
     which, values, order = st.columns([2, 4, 3], vertical_alignment="bottom")
     if columns:
         with which:
@@ -204,11 +222,40 @@ def controls(evaluation: Evaluation, chosen: Chosen, everything: pd.DataFrame) -
             there, taken = diagnosis.count_values(evaluation.dataset, everything, column), dict(chosen.slice)
             picked = list(taken.get(column, ()))
             # Not a multiselect: in the dark its chips are white on the primary colour, which cannot be read well.
-            _synced("selectbox", "slice_value", _("is"), [value for value in there if value not in picked], None, _add_value, lambda value: _counted(value, there[value]), args=(taken,), placeholder=_("any value"))  # fmt: skip  # noqa: E501
+            _synced(
+                "selectbox",
+                "slice_value",
+                None,
+                label=_("is"),
+                options=[value for value in there if value not in picked],
+                on_change=_add_value,
+                format_func=lambda value: _counted(value, there[value]),
+                args=(taken,),
+                placeholder=_("any value"),
+            )
     with order:
-        _synced("segmented_control", "sort", _("Worst first, by"), SORTS, chosen.sort, _choose_sort, sort_words, required=True)  # fmt: skip  # noqa: E501
+        _synced(
+            "segmented_control",
+            "sort",
+            chosen.sort,
+            label=_("Worst first, by"),
+            options=SORTS,
+            on_change=_choose_sort,
+            format_func=sort_words,
+            required=True,
+        )
     if columns and picked:
-        _synced("pills", "slice_values", plain(column), picked, picked, _choose_values, lambda value: _counted(plain(value), there.get(value, 0)), args=(taken,), selection_mode="multi")  # fmt: skip  # noqa: E501
+        _synced(
+            "pills",
+            "slice_values",
+            picked,
+            label=plain(column),
+            options=picked,
+            on_change=_choose_values,
+            format_func=lambda value: _counted(plain(value), there.get(value, 0)),
+            args=(taken,),
+            selection_mode="multi",
+        )
 
 
 def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame, everything: pd.DataFrame) -> None:
@@ -226,7 +273,13 @@ def summary(evaluation: Evaluation, k: int, chosen: Chosen, found: pd.DataFrame,
         )
     if chosen.tags:  # also where none is left over: nothing moves while one is tagging
         left = triage.n_left(evaluation, found, chosen.tags)
-        quiet(plural("{n} was tagged otherwise meanwhile, and stays until the filter changes", "{n} were tagged otherwise meanwhile, and stay until the filter changes", left))  # fmt: skip  # noqa: E501
+        quiet(
+            plural(
+                "{n} was tagged otherwise meanwhile, and stays until the filter changes",
+                "{n} were tagged otherwise meanwhile, and stay until the filter changes",
+                left,
+            )
+        )
         st.button(_("Filter again"), key="filter_again", type="tertiary", on_click=_filter_again, disabled=not left)
 
 
@@ -316,10 +369,10 @@ def _slice(evaluation: Evaluation, spelled: str) -> Filter:
     return conditions
 
 
-def _synced(kind: str, key: str, label: str, options, value, on_change, words, **more) -> None:  # type: ignore[no-untyped-def]
+def _synced(kind: str, key: str, value: Any, **control: Any) -> None:
     """Show a control that says what the URL says; the visitor's change goes through ``on_change`` into the URL."""
     st.session_state[f"{key}_shown"] = value
-    getattr(st, kind)(label, options, key=f"{key}_shown", format_func=words, on_change=on_change, **more)
+    getattr(st, kind)(key=f"{key}_shown", **control)
 
 
 def _choose_reasons() -> None:

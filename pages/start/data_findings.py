@@ -33,7 +33,11 @@ def show(here: Here) -> None:
     """Show what is suspicious about the chosen data set; large ones are looked through on demand."""
     asked = f"look_{here.dataset.fingerprint}"
     if len(here.dataset) > N_AT_ONCE and not st.session_state.get(asked):
-        st.markdown(_("Every picture is opened and compared with every other one. With {n} pictures that takes a while.").format(n=number(len(here.dataset))))  # fmt: skip  # noqa: E501
+        st.markdown(
+            _(
+                "Every picture is opened and compared with every other one. With {n} pictures that takes a while."
+            ).format(n=number(len(here.dataset)))
+        )
         st.button(_("Look for what is suspicious"), on_click=st.session_state.update, args=({asked: True},))
         return
     found = _finished(cached.inspecting(here.dataset, here.spec))

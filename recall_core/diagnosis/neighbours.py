@@ -147,7 +147,9 @@ class Neighbourhood:
         """Can this item's value be believed? ``alike``, from ``failures.comparer``, tells nearly the same pictures."""
         near, own = self.nearest(row), str(self.value[row])
         values = [str(self.value[other]) for other in near]
-        differing = [int(row) for row, value in zip(near, values, strict=True) if MISSING not in (own, value) and value != own]  # fmt: skip  # noqa: E501
+        differing = [
+            int(row) for row, value in zip(near, values, strict=True) if MISSING not in (own, value) and value != own
+        ]
         twins = tuple(other for other in differing if alike is not None and alike(row, other))
         return Label(own, contradiction(own, values), twins, len(near) == N_LABEL)
 

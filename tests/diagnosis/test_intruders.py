@@ -96,7 +96,8 @@ def test_the_list_of_failures_says_on_how_many_queries_the_wrong_answer_intrudes
     listed = failure_list.listing(evaluation, found, lambda one, other: False)
     columns = listed.columns.tolist()
     assert columns.index("wrong_intrudes_on") == columns.index("wrong_similarity") + 1
-    counts = {d.name: dict(zip(evaluation.dataset.ids[d.split.gallery], by_loop(d), strict=True)) for d in evaluation.directions}  # fmt: skip  # noqa: E501
+    ids = evaluation.dataset.ids
+    counts = {d.name: dict(zip(ids[d.split.gallery], by_loop(d), strict=True)) for d in evaluation.directions}
     told = [counts[row["direction"]][row["wrong_id"]] for _, row in listed.head(40).iterrows()]
     assert listed["wrong_intrudes_on"].head(40).tolist() == told
     assert max(told) > 0

@@ -109,7 +109,9 @@ def press(page: Page, target: playwright.Locator) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize(("tab", "chart"), [("numbers", "Found among the first k (R@k)"), ("curves", "Map of the vectors")])  # fmt: skip  # noqa: E501
+@pytest.mark.parametrize(
+    ("tab", "chart"), [("numbers", "Found among the first k (R@k)"), ("curves", "Map of the vectors")]
+)
 def test_a_chart_is_taken_home_as_png_and_svg_by_keyboard(app: Server, page: Page, tab: str, chart: str) -> None:
     open_page(page, app, f"/overview?data=photo_patches&tab={tab}")
     for kind, begins in (("PNG", b"\x89PNG\r\n"), ("SVG", b"<svg")):

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -136,10 +137,9 @@ def test_the_report_holds_no_place_of_the_server(monkeypatch: pytest.MonkeyPatch
     real = run_downloads.report
     monkeypatch.setattr(run_downloads, "report", lambda *given: pages.append(real(*given)) or pages[-1])
     app = run("overview", data="glyphlab")
-    pass
-
-    here_like = type("Here", (), {"dataset": cached.dataset("glyphlab"), "folder": Path(cached.data_sets()["glyphlab"]), "name": "glyphlab"})()  # fmt: skip  # noqa: E501
-    page = real(here_like, evaluate(load(cached.data_sets()["glyphlab"])))
+    folder = cached.data_sets()["glyphlab"]
+    here_like = SimpleNamespace(dataset=cached.dataset("glyphlab"), folder=Path(folder), name="glyphlab")
+    page = real(here_like, evaluate(load(folder)))
     assert "<!DOCTYPE html>" in page
     assert str(cached.ROOT) not in page
     assert not app.error
@@ -213,7 +213,8 @@ def test_epochs_are_told_at_whole_numbers() -> None:
 
 
 def test_runs_that_are_no_epochs_are_told_how_to_be_named() -> None:
-    assert "differ only in the number at their end" in said(run("compare", data="glyphlab", runs="raw,mean,orientation"))  # fmt: skip  # noqa: E501
+    app = run("compare", data="glyphlab", runs="raw,mean,orientation")
+    assert "differ only in the number at their end" in said(app)
 
 
 def test_the_command_gives_the_numbers_of_the_page(

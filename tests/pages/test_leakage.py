@@ -97,7 +97,7 @@ def test_the_training_part_shows_what_the_command_prints(capsys: pytest.CaptureF
 def test_the_same_picture_twice_shows_what_the_command_prints(capsys: pytest.CaptureFixture) -> None:
     app = run("leakage", part=SAME)
     found = printed(app, capsys)["same-picture"]
-    titles = ["Each finds itself", "Sees nothing", "Itself removed", "Another of its class", "Another view"]  # fmt: skip  # noqa: E501
+    titles = ["Each finds itself", "Sees nothing", "Itself removed", "Another of its class", "Another view"]
     order = ["kept", "constant", "removed", "class", "apart"]
     assert cards(app) == {
         title: f"{found[case]['scores']['recall@1']['value']:.4f}" for title, case in zip(titles, order, strict=True)

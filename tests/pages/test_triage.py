@@ -67,8 +67,14 @@ def test_a_judgement_names_the_picture_at_its_place(photos: Evaluation, log: eng
     assert board["judged"] == {"1": True}
 
 
+some_action = st.fixed_dictionaries(
+    {"number": anything, "do": st.sampled_from(["tag", "note", "judge", "x"])},
+    optional=dict.fromkeys(("item", "tag", "on", "text", "place", "relevant"), anything),
+)
+
+
 @settings(max_examples=40, deadline=None)
-@given(actions=st.lists(st.fixed_dictionaries({"number": anything, "do": st.sampled_from(["tag", "note", "judge", "x"])}, optional={"item": anything, "tag": anything, "on": anything, "text": anything, "place": anything, "relevant": anything}) | anything))  # fmt: skip  # noqa: E501
+@given(actions=st.lists(some_action | anything))
 def test_whatever_is_reported_only_what_is_there_is_tagged(photos: Evaluation, actions: list[object]) -> None:
     event = report(photos)
     event["actions"] = actions

@@ -66,6 +66,9 @@ def buttons(query: Mapping[str, str], command: str) -> None:
         ],
     )
     if query.get("data") in own_data.sets():
-        needs = _("The link needs this upload, which goes when you close or reload the page. Whoever opens it later uploads the same files on Start first: they get the same name again.")  # fmt: skip  # noqa: E501
+        needs = _(
+            "The link needs this upload, which goes when you close or reload the page. Whoever opens it later uploads "
+            "the same files on Start first: they get the same name again."
+        )
         st.markdown(f":small[:gray[{needs}]]")
     st.code(command, language=None, wrap_lines=True)  # the colours of a language are too pale to be read well

@@ -148,7 +148,12 @@ def _denominators(evaluation: Evaluation) -> None:
         )
         lines.append(f"{lone} ({counted}). {without}.")
     if _apart(evaluation.scores[name]):
-        lines.append(_("The two intervals part: the bootstrap redraws the groups that were seen, so near 0 or 1 and with few groups it is too narrow; trust the first one."))  # fmt: skip  # noqa: E501
+        lines.append(
+            _(
+                "The two intervals part: the bootstrap redraws the groups that were seen, so near 0 or 1 and with few "
+                "groups it is too narrow; trust the first one."
+            )
+        )
     if lines:
         quiet("\n".join(lines))
 

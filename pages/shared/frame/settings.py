@@ -222,8 +222,9 @@ def harder(dataset: Dataset, folder: Path, spec: Spec) -> list[Harder]:
     if spec.query_images is None and len(options["query_images"]) > 1:
         found.append(Harder(_("Disturb the pictures that ask"), {"query_images": options["query_images"][1]}))
     if label and spec.relevant not in (label, None) and spec.relevant in options["junk_same"]:
-        own = {"relevant": label, "junk_same": spec.relevant}
-        found.append(Harder(_("Ask for the same {column}, not the same {group}").format(column=plain(label), group=plain(spec.relevant)), own))  # fmt: skip  # noqa: E501
+        told = _("Ask for the same {column}, not the same {group}")
+        told = told.format(column=plain(label), group=plain(spec.relevant))
+        found.append(Harder(told, {"relevant": label, "junk_same": spec.relevant}))
     if "mean" in options["encoder"] and spec.encoder != "mean":
         found.append(Harder(_("See only how bright a picture is"), {"encoder": "mean"}))
     return found

@@ -174,7 +174,12 @@ def say_missing(here: Here) -> bool:
 
 def _say_missing(name: str) -> None:
     st.error(_("The data set {name} is not here, so there is no number to show.").format(name=words.plain(name)))
-    st.markdown(_("An upload belongs to one visitor and goes when they close or reload the page; a folder belongs to one machine. Upload the same files: they get the same name again."))  # fmt: skip  # noqa: E501
+    st.markdown(
+        _(
+            "An upload belongs to one visitor and goes when they close or reload the page; a folder belongs to one "
+            "machine. Upload the same files: they get the same name again."
+        )
+    )
 
 
 def choose(name: str) -> None:
@@ -256,7 +261,12 @@ def _sidebar(*, folded: bool) -> Here:
     with back:
         ask("where", _("Rows"), "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
         ask("query_images", _("Pictures that ask"), _("A file that replaces the pictures of the asking side."))
-        ask("corrupt", _("Made worse"), _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."), accept_new_options=True)  # fmt: skip  # noqa: E501
+        ask(
+            "corrupt",
+            _("Made worse"),
+            _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."),
+            accept_new_options=True,
+        )
         ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here do not count."))
         ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
         ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
@@ -281,7 +291,9 @@ def _how_to_read() -> tuple[tuple[tuple[str, str], ...], str]:
     """Ask which column plays which role, and for the table's encoding."""
     form = "ROLE=COLUMN;ROLE=COLUMN"
     help = _("Where the columns have unusual names; by hand on the start page.")
-    spelled = st.text_input(_("Which column is which"), "", key="columns", bind="query-params", placeholder=form, help=help)  # fmt: skip  # noqa: E501
+    spelled = st.text_input(
+        _("Which column is which"), "", key="columns", bind="query-params", placeholder=form, help=help
+    )
     encoding = _select("encoding", settings.ENCODINGS, _("Encoding of the table"), accept_new_options=True)
     columns = settings.read_columns(_readable(spelled, "", settings.read_columns))
     return columns, _readable(encoding, settings.UTF8, settings.read_encoding)
