@@ -76,11 +76,10 @@ SPECS: dict[str, Callable[[Path], list[str]]] = {
     "lab_leakage": lambda folder: ["leakage", "--seeds", "2"],
 }
 
-PAGES: dict[str, dict[str, str]] = {
-    **dict.fromkeys(("start", "overview", "failures", "query", "compare"), {}),
-    **dict.fromkeys(("exercises", "definitions", "leakage", "index"), {}),
-    **{f"lesson_{step}": {"step": str(step)} for step in range(1, 12)},
-}
+PLAIN = ("start", "overview", "failures", "query", "compare", "exercises", "definitions", "leakage", "index")
+LESSON = {f"lesson_{step}": {"step": str(step)} for step in range(1, 12)}
+PAGES: dict[str, dict[str, str]] = {**{name: {} for name in PLAIN}, **LESSON}
+"""What is shown → what its address says beside the data set and the language."""
 
 
 def compared(kind: str, name: str, text: str) -> None:

@@ -171,7 +171,7 @@ def test_children_that_make_children_are_outrun():
 def test_the_box_ends_with_the_program_that_opened_it(tmp_path):
     note = tmp_path / "pid"
     source = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nprint(1)\nwhile True: pass"
-    opener = f"from recall_core import codebox; codebox.run({source!r}, seconds=600)"
+    opener = f"from recall_core.course import run_code; run_code({source!r}, seconds=600)"
     apart = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", opener], cwd=ROOT, env=apart) as program:
         deadline = time.monotonic() + 60
