@@ -11,7 +11,8 @@ import pytest
 
 from recall_core import rights
 from recall_core.course.tasks import codebox, f3
-from recall_core.course.tasks.codebox import ENGLISH, checks_file, code_allowed, run_code
+from recall_core.course.tasks.checks import ENGLISH, checks_file
+from recall_core.course.tasks.codebox import code_allowed, run_code
 from recall_core.course.tasks.f3 import f3_cases
 from recall_core.errors import DataError
 from tests.conftest import ROOT

@@ -14,7 +14,7 @@ from pages.shared.seeds import Seeds
 from recall_core import rights
 from recall_core.cli import main
 from recall_core.course import learner_progress
-from recall_core.course.tasks import codebox, f1, f2, f4, f5, marking
+from recall_core.course.tasks import checks, codebox, f1, f2, f4, f5, marking
 from tests.conftest import ROOT
 from tests.pages.test_app import run, said
 
@@ -90,7 +90,7 @@ def test_every_hint_of_the_engine_has_its_words() -> None:
     assert set(listed) - {"coding"} <= set(hints)
     offered = [*f1.F1_RULES, *f1.F1_REASONS, *f4.F4_CONSEQUENCES, *f4.F4_REPAIRS, *f5.F5_PARTS]
     assert set(offered) | set(f5.F5_COLUMNS) | set(f5.F5_ENTRIES) <= set(choices)
-    assert set(codebox.ENGLISH) == set(texts.phrases("checks"))
+    assert set(checks.ENGLISH) == set(texts.phrases("checks"))
 
 
 # Steps

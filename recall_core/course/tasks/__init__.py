@@ -8,12 +8,14 @@ The files, in the order of the flow; each imports only those above it:
 ``f2``       task F2: Recall@k by hand
 ``f3``       task F3: writing ``recall_at_k``: cases, and how an answer is judged
 ``boxed``    what runs in the process of a learner's code: limits, and an end to all that it started
-``codebox``  a learner's code in a process of its own, or its checks in a file
+``codebox``  a learner's code in a process of its own
+``checks``   the same checks as a file, for a learner's own machine
 ``f4``       task F4: a faulty split
 ``f5``       task F5: a report
 """
 
-from .codebox import Boxed, checks_file, code_allowed, run_code
+from .checks import checks_file
+from .codebox import Boxed, code_allowed, run_code
 from .f1 import F1_REASONS, F1_RULES, check_f1
 from .f2 import F2_KS, F2_LISTS, F2_RELEVANT, check_f2, f2_solution
 from .f3 import F3_STUB

@@ -1,7 +1,7 @@
 """Task F3, writing ``recall_at_k``: what it is checked against, and how an answer is judged.
 
 ``answer_of``, ``verdict`` and ``misreading`` need no module of ours: their source also runs in other processes and in a
-file that students download (``codebox``).
+file that students download (``checks``).
 
 Keys of hints, for a case that fails: ``wrong_value``; a known misreading, where it explains every value that was given:
 ``left_out`` (queries with nothing relevant were left out), ``item_level`` (items were counted, not queries),
@@ -197,6 +197,6 @@ def mark_f3(cases: Sequence[Case], answers: Sequence[Answer]) -> Marked:
 
 
 def check_f3(function: Callable[..., Any], cases: Sequence[Case] | None = None) -> Marked:
-    """Does a function give every case's answer? For code that may run in this process; others': ``codebox.run``."""
+    """Does a function give every case's answer? For code that may run in this process; others': ``run_code``."""
     asked = f3_cases() if cases is None else cases
     return mark_f3(asked, [answer_of(function, case) for case in asked])
