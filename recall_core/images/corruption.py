@@ -53,7 +53,7 @@ def corrupt(pictures: Pictures, kind: str, severity: float, *, seed: int = 0) ->
     pictures : Pictures
         Still decoded only when they are asked for; shapes stay as they are.
     kind : str
-        A key of ``KINDS``: ``patch``, ``noise``, ``blur``, ``shift``.
+        A key of ``CORRUPTIONS``: ``patch``, ``noise``, ``blur``, ``shift``.
     severity : float
         From 0, which gives the pictures back unchanged, to 1.
     seed : int

@@ -386,7 +386,5 @@ def test_the_file_needs_numpy_alone():
 
 
 def test_every_verdict_has_words():
-    pass
-
     hints = set(f3.__doc__.split("Keys of hints")[1].split("``")[1::2]) - {"no_answer", "IndexError"}
     assert hints <= set(ENGLISH)

@@ -100,4 +100,4 @@ def test_the_ink_on_a_fill_can_be_read(fill: str, opacity: float) -> None:
 
 def test_all_charts_are_drawn_with_ink_that_can_be_read() -> None:
     others = [path for path in (ROOT / "pages").rglob("*.py") if "plotly_chart(" in path.read_text("utf-8")]
-    assert [path.name for path in others] == ["picturing.py"]
+    assert [path.name for path in others] == ["chart_downloads.py"]

@@ -293,8 +293,6 @@ def test_product_photographs_go_all_the_way(page: str, monkeypatch: pytest.Monke
 
 
 def png(picture: object) -> bytes:
-    pass
-
     return thumbnails.png(picture)  # type: ignore[arg-type]
 
 

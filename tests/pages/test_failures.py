@@ -21,7 +21,8 @@ from recall_core.diagnosis.failure_list import MISS_REASONS, SORTS
 from recall_core.evaluation import spelling
 from recall_core.evaluation.record import Evaluation
 from recall_core.evaluation.wiring import evaluate
-from recall_core.images import thumbnails
+from recall_core.images import CORRUPTIONS, thumbnails
+from recall_core.protocol.findings import Finding
 from tests.conftest import ROOT
 from tests.pages import test_app
 from tests.pages.test_app import said, write_set
@@ -256,9 +257,6 @@ def test_the_banner_is_silent_where_nothing_is_suspicious() -> None:
 
 
 def test_the_banner_shows_the_pictures_of_its_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pass
-    from recall_core.protocol.findings import Finding
-
     data = load("data/glyphlab")
     scene = str(data.table["scene_id"].iloc[0])
     kinds = {
@@ -288,7 +286,7 @@ def test_ap_is_explained_with_the_querys_own_numbers() -> None:
 def test_every_reason_order_and_kind_has_words() -> None:
     assert all(failure_list.reason_words(reason) for reason in MISS_REASONS)
     assert all(failure_list.sort_words(sort) for sort in SORTS)
-    assert all(corrupt_queries.kind_words(kind) for kind in corrupt_queries.corruption.KINDS)
+    assert all(corrupt_queries.kind_words(kind) for kind in CORRUPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -305,8 +303,6 @@ def test_a_set_without_groups_or_labels_still_lists_its_failures(
     write_set(tmp_path, "bare", "path,class\na.png,x\nb.png,x\nc.png,y\n")
     pictures = load("digits").pictures
     assert pictures is not None
-    pass
-
     for i, name in enumerate("abc"):
         (tmp_path / "bare" / f"{name}.png").write_bytes(thumbnails.png(pictures[i]))
     app = run("failures", data="bare", relevant="class")

@@ -1,5 +1,6 @@
 """Take a chart home: as PNG or SVG by buttons, which the keyboard reaches and the chart's own bar does not have."""
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,44 +14,13 @@ from recall_core import datasets
 CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's bar is only there to be asked for the picture."""
 
+HERE = Path(__file__).parent
+
 _component = st.components.v2.component(
-    "recall_picturing",
-    html="<div class='picturing'></div>",
-    css="""
-.picturing { display: flex; gap: 0.5rem; }
-button {
-  font: inherit; font-size: 0.875rem; color: var(--st-text-color);
-  background: var(--st-background-color); cursor: pointer;
-  border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius);
-  min-height: 2.5rem; padding: 0.25rem 0.75rem;
-}
-button:hover { color: var(--st-primary-color); border-color: var(--st-primary-color); }
-button:focus-visible { outline: 3px solid var(--st-primary-color); outline-offset: 1px; }
-""",
-    js="""
-export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".picturing");
-  if (root.dataset.chart === data.chart && root.dataset.words === data.words.join()) return;
-  root.dataset.chart = data.chart;
-  root.dataset.words = data.words.join();
-  root.replaceChildren();
-  ["png", "svg"].forEach((format, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = format.toUpperCase();
-    button.ariaLabel = data.words[i];
-    button.onclick = () => {
-      const plot = document.querySelector(`.st-key-${CSS.escape(data.chart)} .js-plotly-plot`);
-      const own = plot?.querySelector(".modebar-btn[data-title^='Download plot']");
-      if (!own) return;
-      // The chart's own button reads the format when it is clicked, so one chart can give both.
-      Object.assign(plot._context.toImageButtonOptions, { format, filename: data.file, scale: 2 });
-      own.click();
-    };
-    root.append(button);
-  });
-}
-""",
+    "recall_chart_downloads",
+    html="<div class='downloads'></div>",
+    css=(HERE / "chart_downloads.css").read_text(encoding="utf-8"),
+    js=(HERE / "chart_downloads.js").read_text(encoding="utf-8"),
 )
 
 

@@ -6,91 +6,19 @@ find them, and a selection is kept by position when the rows change.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import streamlit as st
 
 from .gallery import nothing
 
-_component = st.components.v2.component(
-    "recall_listing",
-    html="<div class='listing'></div>",
-    css="""
-.listing { color: var(--st-text-color); font-family: var(--st-font); font-size: 0.87rem; overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th { text-align: left; font-weight: 600; color: var(--st-gray-color); white-space: nowrap; }
-th, td { padding: 0.35rem 0.9rem 0.35rem 0; border-bottom: 1px solid var(--st-border-color); }
-td:not(:first-child) { white-space: nowrap; }
-td.drawn, th.drawn { width: 26%; min-width: 8rem; }
-.faint { color: var(--st-gray-color); }
-button {
-  font: inherit; color: inherit; text-align: left; padding: 0.1rem 0.3rem; margin-left: -0.3rem; cursor: pointer;
-  background: none; border: 0; border-radius: var(--st-base-radius); overflow-wrap: anywhere;
-  text-decoration: underline; text-decoration-color: var(--st-border-color); text-underline-offset: 0.2em;
-}
-button:hover { color: var(--st-primary-color); text-decoration-color: currentcolor; }
-button:focus-visible { outline: 3px solid var(--st-primary-color); outline-offset: 1px; }
-.track { position: relative; display: block; height: 1.1rem; background: var(--st-secondary-background-color); }
-.zero { position: absolute; top: 0; bottom: 0; border-left: 1px solid var(--st-gray-color); }
-.ends {
-  position: absolute; top: 0.3rem; height: 0.5rem; border-radius: 0.25rem;
-  background: color-mix(in srgb, var(--st-primary-color) 35%, transparent);
-}
-.dot {
-  position: absolute; top: 0.2rem; width: 0.7rem; height: 0.7rem; margin-left: -0.35rem; border-radius: 50%;
-  background: var(--st-primary-color);
-}
-""",
-    js="""
-const make = (name, className, parent) => {
-  const node = document.createElement(name);
-  node.className = className;
-  parent.append(node);
-  return node;
-};
+HERE = Path(__file__).parent
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".listing");
-  const focused = [...root.querySelectorAll("button")].findIndex((button) => button.matches(":focus"));
-  root.replaceChildren();
-  const table = make("table", "", root);
-  table.ariaLabel = data.name;
-  const head = make("tr", "", make("thead", "", table));
-  const body = make("tbody", "", table);
-  const [low, high] = data.domain;
-  const at = (value) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
-  data.head.forEach((name, i) => {
-    const cell = make("th", i === data.head.length - 1 && data.drawn ? "drawn" : "", head);
-    cell.scope = "col";
-    cell.textContent = name;
-  });
-  data.rows.forEach((row, i) => {
-    const line = make("tr", row.faint ? "faint" : "", body);
-    row.cells.forEach((text, j) => {
-      const cell = make("td", "", line);
-      if (j || !data.picks) cell.textContent = text;
-      else {
-        const button = make("button", "", cell);
-        button.type = "button";
-        button.textContent = text;
-        button.onclick = () => setTriggerValue("picked", { row: i, stamp: data.stamp });
-      }
-    });
-    if (!data.drawn) return;
-    const track = make("span", "track", make("td", "drawn", line));
-    track.ariaHidden = "true";
-    if (low < 0) make("span", "zero", track).style.left = at(0);
-    if (row.low !== null) {
-      const ends = make("span", "ends", track);
-      ends.style.left = at(row.low);
-      ends.style.right = `calc(100% - ${at(row.high)})`;
-    }
-    if (row.value !== null) make("span", "dot", track).style.left = at(row.value);
-  });
-  if (root.scrollWidth > root.clientWidth) root.tabIndex = 0; // so that arrows scroll it
-  else root.removeAttribute("tabindex");
-  if (focused >= 0) root.querySelectorAll("button")[focused]?.focus();
-}
-""",
+_component = st.components.v2.component(
+    "recall_value_table",
+    html="<div class='value-table'></div>",
+    css=(HERE / "value_table.css").read_text(encoding="utf-8"),
+    js=(HERE / "value_table.js").read_text(encoding="utf-8"),
 )
 
 

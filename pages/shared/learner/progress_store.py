@@ -5,6 +5,7 @@ it is read as a file would be, and put together with what the session has.
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import streamlit as st
 
@@ -13,21 +14,12 @@ from recall_core import course
 from recall_core.course import Progress
 from recall_core.errors import DataError
 
+HERE = Path(__file__).parent
+
 _store = st.components.v2.component(
     "recall_progress",
     html="<span class='kept' hidden></span>",
-    js="""
-const NAME = "recall-explorer-progress";
-
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".kept");
-  const stored = localStorage.getItem(NAME);
-  if (!root.known && stored && stored !== data.text) setStateValue("stored", stored);
-  else localStorage.setItem(NAME, data.text);
-  root.known = true;
-  root.dataset.text = data.text;
-}
-""",
+    js=(HERE / "progress_store.js").read_text(encoding="utf-8"),
 )
 
 
