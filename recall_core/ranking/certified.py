@@ -10,7 +10,7 @@ are compared exactly. So the counts equal those of exact similarities, whatever 
    keep what passes the threshold: the *survivors*.
 3. ``close_block``: sort the survivors once; shallow counts and the top are read off.
 4. Queries that a float32 product cannot serve (floods of ties, an outlier that makes the slack huge) are ranked from
-   exact similarities, by the plain rule: ``parts.rank_row``.
+   exact similarities, by the plain rule: ``stretch.rank_row``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import OpenBLASController, threadpool_limits
 
 from ..arrays import BoolArray, Float32Array, FloatArray, IntArray
-from .arithmetic import Run
+from .arithmetic import Run, row_slices
 from .similarity import Vectors, bands, coarse_query, exact_block, exact_pairs
 from .stretch import Asked, Part, ranges, rank_row, top_of_row
 
@@ -125,7 +125,7 @@ def part_of(
     block = open_block(query, gallery, asked, start=start, top=top, sizes=sizes)
     queries, rows = asking(block, gallery), np.arange(len(gallery))
     buffer = np.empty((len(query), min(sizes.tile, len(gallery))), np.float32)
-    for at in _slices(len(gallery), sizes.tile):
+    for at in row_slices(len(gallery), sizes.tile):
         tile = buffer[:, : at.stop - at.start]
         np.matmul(queries, gallery.coarse.matrix[at].T, out=tile)
         scan(block, gallery, tile, at, rows, window=sizes.window)
@@ -372,7 +372,7 @@ def _top_of_survivors(
 def _top_of_others(block: Block, gallery: Vectors, served: BoolArray, top: int) -> None:
     """Serve, from whole rows, the queries that kept too few survivors, where that is possible."""
     places = np.flatnonzero(~served & ~block.unfiltered & (top < len(gallery)))
-    for at in _slices(len(places), 32):
+    for at in row_slices(len(places), 32):
         query = block.order[places[at]]
         junk = [_junk_rows(block, q, len(gallery)) for q in query]
         served[places[at]], best = top_of_rows(block.query.take(query), gallery, junk, top)
@@ -418,7 +418,7 @@ def _flooded(
 ) -> BoolArray:
     """(n_query,) whether more than 2 % of the sample lies in the band of a deep item: exact rows are cheaper then."""
     flooded = np.zeros(len(sample), bool)
-    for at in _slices(int(deep.sum()), 1024):
+    for at in row_slices(int(deep.sum()), 1024):
         pair = np.flatnonzero(deep)[at]
         values = sample[owner[pair]]
         inside = (values >= low[pair][:, None]) & (values <= high[pair][:, None])
@@ -439,7 +439,7 @@ def _compare(
     edges = [(block.high[pairs][:, None], block.low[pairs][:, None]) for pairs in block.slots]
     counts = [np.zeros((2, len(pairs)), np.int32) for pairs in block.slots]
     found: list[IntArray] = []
-    for rows in _slices(n_row, height):
+    for rows in row_slices(n_row, height):
         n = rows.stop - rows.start
         start, stop = (0, n_query) if by_column else (rows.start, rows.stop)
         window = tile[rows].T if by_column else tile[rows]
@@ -477,7 +477,7 @@ def _count(mask: BoolArray, n_row: int, n_query: int, by_column: bool) -> IntArr
 
 def _sort_and_search(block: Block, values: Float32Array, above: Counts, reach: Counts, height: int) -> None:
     """The same counts for queries with many deep items: one sort of their row of the tile serves all of them."""
-    for at in _slices(len(block.many), height):
+    for at in row_slices(len(block.many), height):
         first, last = block.many[at.start][0], block.many[at.stop - 1][0] + 1
         ascending = np.sort(np.ascontiguousarray(values[first:last]), axis=1)
         for row, (_, pair) in zip(ascending, block.many[at], strict=True):
@@ -488,7 +488,7 @@ def _sort_and_search(block: Block, values: Float32Array, above: Counts, reach: C
 def _in_band(block: Block, values: Float32Array, pairs: IntArray) -> tuple[IntArray, IntArray]:
     """(pair, column) of the products inside the bands of these pairs."""
     found = [(np.zeros(0, np.intp), np.zeros(0, np.intp))]
-    for at in _slices(len(pairs), 64):
+    for at in row_slices(len(pairs), 64):
         pair = pairs[at]
         rows = values[block.place[pair]]
         inside = (rows >= block.low[pair][:, None]) & (rows <= block.high[pair][:, None])
@@ -550,7 +550,7 @@ def top_of_rows(query: Vectors, gallery: Vectors, junk: Sequence[IntArray], dept
 def _rank_exactly(block: Block, gallery: Vectors, queries: IntArray, top: int) -> None:
     """Rank these queries from exact similarities, a few rows at a time."""
     asked, part = block.asked, block.part
-    for at in _slices(len(queries), max(1, 2**22 // max(1, len(gallery)))):
+    for at in row_slices(len(queries), max(1, 2**22 // max(1, len(gallery)))):
         for q, row in zip(queries[at], exact_block(block.query.take(queries[at]), gallery), strict=True):
             row[_junk_rows(block, q, len(gallery))] = np.nan
             pairs = slice(asked.indptr[q], asked.indptr[q + 1])
@@ -568,8 +568,3 @@ def _junk_rows(block: Block, query: int, n_gallery: int) -> IntArray:
     junk = block.asked.junk_of(query) - block.start
     rows: IntArray = junk[(junk >= 0) & (junk < n_gallery)]
     return rows
-
-
-def _slices(n: int, step: int) -> Iterator[slice]:
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))

@@ -1,8 +1,8 @@
 """The exact pass beyond one machine: a map over (queries × stretch of the gallery), and a merge.
 
-Counts add up and tops merge (``parts``), so the stretches may be ranked by any ``concurrent.futures.Executor``:
+Counts add up and tops merge (``stretch``), so the stretches may be ranked by any ``concurrent.futures.Executor``:
 threads, processes, a dask cluster. Each task is a function of its arguments alone; it reads the rows that it needs by
-itself, and may be run again where a worker is lost. Rankings are those of ``ranking.rank``, bit for bit.
+itself, and may be run again where a worker is lost. Rankings are those of ``exact_pass.rank``, bit for bit.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, IntArray, Tick
 from ..datasets import Shards, one_file
 from ..errors import DataError, needs
+from .arithmetic import row_slices
 from .certified import Sizes, one_blas_thread, part_of
 from .record import Ranking, finish
 from .relevance import Relevance
@@ -118,7 +119,7 @@ def rank_distributed(
     executor : Executor
         Its workers must be able to read the files of both sides.
     top, similarity
-        As in ``ranking.rank``.
+        As in ``exact_pass.rank``.
     memory : int
         Bytes that a task works in, its vectors included.
     workers : int
@@ -215,7 +216,7 @@ def part_of_stretch(
     answers = _stretch(_key(gallery, similarity))
     parts = []
     with one_blas_thread(), _small_buffers():
-        for at in _slices(len(query), block):
+        for at in row_slices(len(query), block):
             rows = query.take(at).prepared(similarity)
             parts.append(part_of(rows, answers, _rows_of(asked, at), start=start, top=top, sizes=Sizes(block=block)))
     return _joined(parts, len(asked.position), len(query), top)
@@ -370,8 +371,3 @@ def _joined(parts: Sequence[Part], n_pair: int, n_query: int, top: int) -> Part:
 def _evenly(n: int, parts: int) -> list[slice]:
     edges: NDArray[np.intp] = np.linspace(0, n, max(parts, 1) + 1).astype(np.intp)
     return [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a]
-
-
-def _slices(n: int, step: int) -> Iterator[slice]:
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))

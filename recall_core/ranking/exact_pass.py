@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from threading import Event
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..arrays import FloatArray, IntArray, Tick
 from ..errors import DataError
 from .arithmetic import Run
-from .certified import Sizes, one_blas_thread, part_of, parts_of_self, top_of_rows
+from .certified import Sizes, one_blas_thread, part_of, parts_of_self
 from .record import Ranking, finish
 from .relevance import Relevance
 from .similarity import SIMILARITIES, Vectors, exact_block, exact_pairs, prepare
@@ -168,47 +168,6 @@ def without_answers(ranking: Ranking, queries: IntArray) -> Ranking:
         np.where(rows, -1, ranking.top_position),
         np.where(rows, np.nan, ranking.top_similarity),
     )
-
-
-def rank_one(
-    query: ArrayLike,
-    gallery: Vectors,
-    *,
-    junk: Sequence[int] | IntArray = (),
-    top: int | None = 10,
-) -> tuple[IntArray, FloatArray]:
-    """What does the gallery answer to one query?
-
-    The same list as the full pass.
-
-    Parameters
-    ----------
-    query : (n_dim,) array
-    gallery : Vectors
-        From ``prepare``, once for many queries; it knows its similarity.
-    junk : gallery positions to leave out
-    top : int or None
-        How many; None is the whole list.
-
-    Returns
-    -------
-    position, similarity : (depth,) intp, (depth,) float64
-        Descending similarity, ties by position; shorter than ``top`` where the gallery is.
-    """
-    row = np.asarray(query)
-    if row.ndim != 1:
-        raise DataError(f"the query has shape {row.shape}; expected ({gallery.n_dim},), one vector")
-    one = prepare(row[None], gallery.similarity, name="the query")
-    _check_dims(one, gallery)
-    depth = len(gallery) if top is None else min(top, len(gallery))
-    left_out = np.asarray(junk, np.intp)
-    if 0 < depth < len(gallery) // 4:
-        served, (_, _, position, found) = top_of_rows(one, gallery, [left_out], depth)
-        if served.all():
-            return position, found
-    values = exact_block(one, gallery)[0]
-    values[left_out] = np.nan
-    return top_of_row(values, depth)
 
 
 def own_similarities(query: Vectors, gallery: Vectors, relevance: Relevance, run: Run = map) -> FloatArray:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from recall_core.errors import DataError
 from recall_core.ranking.certified import Sizes
-from recall_core.ranking.exact_pass import _rank_tiles, rank, rank_one, rank_scores
+from recall_core.ranking.exact_pass import _rank_tiles, rank, rank_scores
 from recall_core.ranking.record import Ranking
 from recall_core.ranking.relevance import Relevance, Sets
 from recall_core.ranking.similarity import SIMILARITIES, exact_block, prepare
@@ -186,11 +186,16 @@ def test_one_query_gets_the_same_list_as_the_full_pass(similarity):
     ranking = rank(values, values, Relevance(Sets.empty(60), junk, 60), top=60, similarity=similarity)
     gallery = prepare(values, similarity)
     for q in range(60):
-        for top in (0, 7, 60, None):
-            position, found = rank_one(values[q], gallery, junk=junk.of(q), top=top)
-            whole = np.flatnonzero(ranking.top_position[q] >= 0)[:top]
-            assert position.tolist() == ranking.top_position[q, whole].tolist()
-            assert found.tolist() == ranking.top_similarity[q, whole].tolist()
+        for top in (0, 7, 60):
+            alone = ranking_of_one(values[q], gallery, junk.of(q), top)
+            assert alone.top_position[0].tolist() == ranking.top_position[q, :top].tolist()
+            assert np.array_equal(alone.top_similarity[0], ranking.top_similarity[q, :top], equal_nan=True)
+
+
+def ranking_of_one(query, gallery, junk, top):
+    """The pass over one query, which has nothing relevant, against a prepared gallery."""
+    relevance = Relevance(Sets.empty(1), Sets.from_lists([junk]), len(gallery))
+    return rank(query[None], gallery, relevance, top=top, similarity=gallery.similarity)
 
 
 @settings(deadline=None)
@@ -258,7 +263,5 @@ def test_wrong_inputs_are_told_with_what_and_where():
     for memory in (1, 2**28):
         with pytest.raises(DataError, match="score -inf in row 1, column 2"):
             rank_scores(scores, relevance, memory=memory)
-    with pytest.raises(DataError, match=r"query has shape \(1, 2\); expected \(2,\)"):
-        rank_one(np.ones((1, 2)), prepare(np.ones((3, 2))))
     with pytest.raises(ValueError, match="prepared for cosine, not for dot"):
         rank(np.ones((2, 2)), prepare(np.ones((3, 2))), relevance, similarity="dot")

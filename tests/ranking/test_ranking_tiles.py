@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core.ranking import certified
-from recall_core.ranking.certified import Sizes, one_blas_thread, part_of
-from recall_core.ranking.exact_pass import _rank_tiles, own_similarities, rank, rank_one
+from recall_core.ranking.certified import Sizes, one_blas_thread, part_of, top_of_rows
+from recall_core.ranking.exact_pass import _rank_tiles, own_similarities, rank
 from recall_core.ranking.relevance import Relevance, Sets
 from recall_core.ranking.similarity import SIMILARITIES, exact_block, exact_pairs, prepare
 from recall_core.ranking.stretch import Asked, merge
 from tests.conftest import ROOT
-from tests.ranking.test_ranking import assert_same_as_sorting, random_sets, same
+from tests.ranking.test_ranking import assert_same_as_sorting, random_sets, ranking_of_one, same
 from tests.ranking.test_ranking_similarity import KINDS, vectors_of_every_kind
 
 SMALL = Sizes(block=64, tile=56, window=16, sample=64, slots=3)
@@ -155,7 +155,9 @@ def test_near_ties_at_the_end_of_the_top_are_ordered_exactly(similarity, n_near)
     assert_same_as_sorting(found, scores, relevance, 10)
     for q in range(20):
         expected = np.argsort(-scores[q], kind="stable")[:10]
-        assert rank_one(query[q], gallery, top=10)[0].tolist() == expected.tolist()
+        served, (_, _, position, _) = top_of_rows(asking.take([q]), gallery, [np.empty(0, np.intp)], 10)
+        assert not served[0] or position.tolist() == expected.tolist()
+        assert ranking_of_one(query[q], gallery, [], 10).top_position[0].tolist() == expected.tolist()
 
 
 def test_an_outlier_and_a_far_query_are_ranked_rightly():
@@ -258,9 +260,14 @@ def test_one_query_gets_the_list_of_exact_similarities(kind, similarity):
         scores[junk] = -np.inf
         expected = np.argsort(-scores, kind="stable")[: 150 - len(junk)]
         for top in (1, 10, 150):
-            position, similar = rank_one(values[q], gallery, junk=junk, top=top)
-            assert position.tolist() == expected[:top].tolist()
-            assert similar.tolist() == scores[expected[:top]].tolist()
+            found = ranking_of_one(values[q], gallery, junk, top)
+            there = found.top_position[0] >= 0
+            assert found.top_position[0, there].tolist() == expected[:top].tolist()
+            assert found.top_similarity[0, there].tolist() == scores[expected[:top]].tolist()
+            if top < 150 // 4:
+                served, (_, _, position, similar) = top_of_rows(gallery.take([q]), gallery, [junk], top)
+                assert not served[0] or position.tolist() == expected[:top].tolist()
+                assert not served[0] or similar.tolist() == scores[expected[:top]].tolist()
 
 
 def blas_threads():
