@@ -4,6 +4,7 @@ The packages, in the order in which data flow; imports run the same way. Each pa
 
 ``errors``       ``DataError`` and ``MissingDependency``
 ``version``      which release this is
+``program``      what printed commands begin with, and how flags are spelled
 ``rights``       what data may prescribe, what a visitor may name, and what the starter of the program alone may
 ``budget``       how much a file may unpack to, and all that is unpacked at the same time
 ``arrays``       what arrays are called, and who is told of progress
@@ -17,7 +18,6 @@ The packages, in the order in which data flow; imports run the same way. Each pa
 ``diagnosis``    why does it miss, which is better, what is suspicious
 ``experiments``  what leaks, and what an index costs: on the lab's data or the user's
 ``course``       the lesson and its tasks
-``launch``       the app opened by a command: for one person, or for a class
 ``cli``          arguments to calls
 
 Examples

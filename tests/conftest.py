@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recall_core.protocol import program
+from recall_core import program
 from tests.browser import app, chromium, dark_page, fresh_app, page, profiles
 
 __all__ = [

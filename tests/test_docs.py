@@ -9,6 +9,7 @@ import pytest
 
 import recall_core
 from recall_core import cli
+from recall_core.datasets import COLUMN_NAMES
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -97,7 +98,7 @@ def test_every_public_name_has_a_docstring() -> None:
 
 def test_the_table_of_column_roles_is_complete() -> None:
     section = README[README.index("| role | found as") :]
-    for role in recall_core.tables.COLUMN_NAMES:
+    for role in COLUMN_NAMES:
         assert f"| {role} |" in section
 
 

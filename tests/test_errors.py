@@ -16,7 +16,7 @@ from recall_core.datasets.dataset import load
 from recall_core.diagnosis.chart_data import pca_map
 from recall_core.errors import SCREEN, DataError, MissingDependency, keyword, named, needs, spelled
 from recall_core.evaluation.wiring import evaluate
-from recall_core.protocol.program import flag
+from recall_core.program import flag
 from recall_core.protocol.spec import Spec
 from tests.conftest import DATA, ROOT
 

@@ -18,7 +18,7 @@ from pages.shared.failure_list import signed
 from pages.shared.frame import opened_folders, settings, shell
 from pages.shared.frame.shell import quiet
 from pages.shared.words import _, number, plain
-from recall_core import datasets, diagnosis, protocol
+from recall_core import datasets, diagnosis, program
 from recall_core.diagnosis import Comparison
 from recall_core.evaluation import Evaluation, spell_number
 from recall_core.protocol import Spec
@@ -169,7 +169,7 @@ def commands(
         if saved is None:
             lines.append(settings.to_command(spec_of(here, name)) + f" --save {shlex.quote(folder)}")
     words = ["compare", *folders, *(["--common"] if common else []), "--metric", *metrics]
-    return "\n".join([*lines, protocol.command(*words)])
+    return "\n".join([*lines, program.command(*words)])
 
 
 def epochs(names: Sequence[str]) -> list[int]:

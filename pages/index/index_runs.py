@@ -17,7 +17,7 @@ from pages.shared.frame import settings
 from pages.shared.frame.shell import Here
 from pages.shared.learner import leakage_runs
 from pages.shared.words import _, number, plain
-from recall_core import protocol
+from recall_core import program
 from recall_core.arrays import PhaseTick
 from recall_core.datasets import Dataset
 from recall_core.evaluation import Evaluation
@@ -228,7 +228,7 @@ def _chosen(here: Here) -> Asked:
 
 
 def _made(size: int) -> Asked:
-    command = protocol.command("ann", "--synthetic", f"{size}x{N_DIM}", "--queries", str(N_QUERY))
+    command = program.command("ann", "--synthetic", f"{size}x{N_DIM}", "--queries", str(N_QUERY))
     link = {"vectors": "made", "size": str(size)}
     return Asked(f"made {size}", size, N_DIM, partial(_measure_made, size), command, link)
 

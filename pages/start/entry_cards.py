@@ -12,7 +12,7 @@ from pages.shared.components.gallery import Tile
 from pages.shared.frame import opened_folders, own_data, shell, table_reading
 from pages.shared.keys import key
 from pages.shared.words import _, number, plain
-from recall_core import datasets, protocol
+from recall_core import datasets, program
 from recall_core.datasets import UPLOADABLE
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
@@ -128,7 +128,7 @@ def _own() -> Door:
         return Door(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
     text = _("Your images with a table that names them, as here: upload them, or start the app on their folder:")
     form = "metadata.csv    path,group\ncup1.jpg        cup1.jpg,cup\ncup2.jpg        cup2.jpg,cup"
-    lines = [text, f"`{protocol.command('app', 'FOLDER')}`", *_code(form)]
+    lines = [text, f"`{program.command('app', 'FOLDER')}`", *_code(form)]
     return Door(title, "", "\n".join(lines), [], "", "", uploads=True)
 
 

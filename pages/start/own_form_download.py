@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared.frame.shell import Here, quiet
 from pages.shared.words import _
-from recall_core import protocol
+from recall_core import program
 from recall_core.datasets import export_zip
 
 N_ITEMS = 20_000
@@ -14,7 +14,7 @@ N_ITEMS = 20_000
 def button(here: Here) -> None:
     """Offer the data set as a zip, which is only made when the button is clicked."""
     if len(here.dataset) > N_ITEMS:
-        quiet(_("To save it: {command}").format(command=f"`{protocol.command('export', 'DATA', 'FOLDER')}`"))
+        quiet(_("To save it: {command}").format(command=f"`{program.command('export', 'DATA', 'FOLDER')}`"))
         return
     st.download_button(
         _("Export"),

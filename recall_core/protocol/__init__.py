@@ -2,7 +2,6 @@
 
 The files, in the order of the flow; each imports only those above it:
 
-``program``       what printed commands begin with, and how flags are spelled
 ``spec``          ``Spec``: the choices that determine a number, in four spellings
 ``splits``        ``Split``: which rows are queries, which form the gallery, which train
 ``findings``      ``Finding``: what is suspicious about the data or the split
@@ -29,7 +28,6 @@ from .findings import (
     training_leak,
 )
 from .given_scores import score_matrix
-from .program import command, flag
 from .rules import relate, split_findings
 from .selection import select_rows
 from .side_vectors import (
@@ -85,7 +83,6 @@ __all__ = [
     "Finding",
     "Spec",
     "Split",
-    "command",
     "copies",
     "directions",
     "draw_grouped_train",
@@ -93,7 +90,6 @@ __all__ = [
     "encode_dataset",
     "encode_unfitted",
     "fill_defaults",
-    "flag",
     "is_fitted",
     "lacking_a_side",
     "leave_one_out",

@@ -16,9 +16,9 @@ from os import PathLike
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
+from .. import program
 from ..errors import DataError
 from ..images import DRAWN_CORRUPTIONS, parse_corruption
-from . import program
 
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
 """Conditions on the table, ``((column, (value, …)), …)``: the values of one column OR, columns AND."""

@@ -13,7 +13,7 @@ import pytest
 
 from pages.shared import failure_list
 from pages.shared.components import triage as engine_triage
-from recall_core import cli
+from recall_core import cli, datasets
 from recall_core.datasets.dataset import load
 from recall_core.diagnosis import failure_list as engine_failure_list
 from recall_core.diagnosis import triage
@@ -126,7 +126,7 @@ def test_an_interrupted_command_is_quiet(capsys: pytest.CaptureFixture[str], mon
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "load", interrupted)
+    monkeypatch.setattr(datasets, "load", interrupted)
     assert run(capsys, "evaluate", LAB) == (130, "", "")
 
 
@@ -165,7 +165,7 @@ def test_an_empty_where_takes_every_row(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_users_encoder_is_called(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "evaluate", LAB, "--encoder", "tests.test_cli:corner", "--json")
+    code, out, err = run(capsys, "evaluate", LAB, "--encoder", "tests.cli.test_cli:corner", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["counts"]["n_dim"] == 4
 
@@ -212,6 +212,25 @@ def test_help_describes_every_option() -> None:
     for command in ("evaluate", "glyphlab"):
         actions = cli.parser()._subparsers._group_actions[0].choices[command]._actions  # type: ignore[union-attr,index]
         assert all(action.help for action in actions)
+
+
+@pytest.mark.parametrize("given", [["--help"], ["--version"], ["none"], ["paths", "--help"]])
+def test_help_waits_for_no_package_that_it_does_not_need(given: list[str]) -> None:
+    code = (
+        "import sys, atexit; from recall_core.cli import main;"
+        "atexit.register(lambda: print(*{'numpy', 'pandas'} & set(sys.modules), file=sys.stderr)); main(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == (2 if given == ["none"] else 0)
+    assert done.stderr.splitlines()[-1] == ""
+
+
+def test_a_folder_may_be_called_like_a_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "glyphlab", "audit", "--seed", "1") == (0, "", "")
+    assert (tmp_path / "audit" / "images.npy").is_file()
 
 
 @pytest.mark.parametrize("tags", [("-a, b!",), ("!",), ("-a, b!", "hard view"), ("hard view", "!")])

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from recall_core import cli, launch, rights
+from recall_core import cli, rights
+from recall_core.cli import launch
 from recall_core.datasets.dataset import load
 from recall_core.diagnosis import triage
 from recall_core.errors import DataError, MissingDependency
@@ -170,7 +171,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
 def test_the_app_lies_in_the_checkout_or_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "recall_core"
     (package / "_app" / "pages").mkdir(parents=True)
-    monkeypatch.setattr(launch, "__file__", str(package / "launch.py"))
+    monkeypatch.setattr(launch, "__file__", str(package / "cli" / "launch.py"))
     with pytest.raises(DataError, match="install the package again"):
         launch.app_file()
     (package / "_app" / "app.py").touch()

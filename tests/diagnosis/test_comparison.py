@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from recall_core import cli
+from recall_core.cli.compare import run_names
 from recall_core.datasets.dataset import Dataset, load
 from recall_core.diagnosis import report
 from recall_core.diagnosis.comparison import (
@@ -302,11 +303,11 @@ def test_names_mean_nothing_to_latex(runs: dict[str, Evaluation], name: str) -> 
 
 
 def test_runs_are_named_by_their_folder_or_by_the_path_where_two_share_a_name(tmp_path: Path) -> None:
-    assert cli.run_names(["a/x", "b/y/"]) == ["x", "y"]
-    assert cli.run_names(["a/x.1", "b/x.2"]) == ["x.1", "x.2"]
-    assert cli.run_names(["a/x", "b/x"]) == ["a/x", "b/x"]
+    assert run_names(["a/x", "b/y/"]) == ["x", "y"]
+    assert run_names(["a/x.1", "b/x.2"]) == ["x.1", "x.2"]
+    assert run_names(["a/x", "b/x"]) == ["a/x", "b/x"]
     with pytest.raises(DataError, match="named twice"):
-        cli.run_names(["a/x", "a/x"])
+        run_names(["a/x", "a/x"])
 
 
 def test_what_cannot_be_compared_is_one_line(saved: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:

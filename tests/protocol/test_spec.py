@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_core.cli import parser, spec_of
+from recall_core.cli import parser
+from recall_core.cli.spec_options import spec_of
 from recall_core.errors import DataError
 from recall_core.protocol.spec import Filter, Spec, make_filter, read_filter, write_filter
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import cached
 from pages.shared.frame import settings
-from recall_core import course, protocol
+from recall_core import course, program
 from recall_core.datasets import Dataset
 from recall_core.evaluation import Evaluation
 from recall_core.experiments import leakage
@@ -85,7 +85,7 @@ def index_command(effort: int) -> str:
     """Spell the command that prints the same numbers: with one effort there is nothing to choose."""
     index = f"{INDEX}:{INDEXES[INDEX].search}={effort}"
     made = ("--synthetic", f"{INDEX_SIZE}x{INDEX_DIM}", "--queries", str(INDEX_QUERIES), "--index", index)
-    return protocol.command("ann", *made)
+    return program.command("ann", *made)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

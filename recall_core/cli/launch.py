@@ -6,6 +6,7 @@ What the command was given reaches the app by the environment, as if it had been
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import importlib
 import io
@@ -22,9 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlencode
 
-from . import datasets, rights
-from .datasets import SAMPLES
-from .errors import DataError, MissingDependency
+from .. import rights
+from ..errors import DataError, MissingDependency
 
 CLOSED = {rights.TYPED_PATHS: "0", rights.CODE_BOX: "0"}
 """What a class is told: no path that a visitor types is opened, no code of theirs runs."""
@@ -54,6 +54,16 @@ _UNROUTED = ("192.0.2.1", "10.255.255.255", "172.31.255.255", "192.168.255.255")
 """Addresses towards which the system is asked for its own; nothing is sent."""
 
 
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Give ``app`` or ``class`` the options that both have."""
+    option = command.add_argument
+    kinds = "a data set, a table, a saved run, or a folder of data sets (default: the data sets that come along)"
+    option("data", metavar="FOLDER|TABLE|RUN", nargs="?", help=kinds)
+    option("--embeddings", metavar="FILE", nargs="+", default=[], help="further vectors of the data set")
+    option("--port", metavar="N", type=int, help=f"(default: the first free one from {PORT})")
+    command.epilog = "What follows -- is passed on to Streamlit, as in: -- --server.maxUploadSize=200"
+
+
 def app_file() -> Path:
     """Where does the app lie: in the checkout, or in the installed package?
 
@@ -62,7 +72,7 @@ def app_file() -> Path:
     DataError
         In neither.
     """
-    package = Path(__file__).parent
+    package = Path(__file__).parent.parent
     for folder in (package.parent, package / "_app"):
         if (folder / "app.py").is_file() and (folder / "pages").is_dir():
             return folder / "app.py"
@@ -108,8 +118,10 @@ def opening(data: str | None, embeddings: Sequence[str] = ()) -> tuple[dict[str,
     DataError
         Nothing of the kind is there.
     """
+    from .. import datasets
+
     files = [_vectors_file(name) for name in embeddings]
-    if data is None or (not Path(data).exists() and data in SAMPLES):
+    if data is None or (not Path(data).exists() and data in datasets.SAMPLES):
         if files:
             raise DataError("--embeddings belong to the images of one data set; name its folder or table before them")
         return {}, "/" if data is None else _address("overview", data=data)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall_core.protocol import program
+from recall_core import program
 from recall_core.protocol.spec import Spec
 
 words = program.words.__wrapped__
