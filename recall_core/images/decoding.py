@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageFile, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from .. import budget
 from ..errors import DataError
@@ -90,7 +90,8 @@ def decode(
             image.draft(None, (enough, enough))
         with budget.hold(_peak(image)):
             _load(image)
-            picture = _oriented(_as_array(image, deep), _orientation(image))
+            _turn_upright(image)
+            picture = _as_array(image, deep)
     return np.ascontiguousarray(picture)
 
 
@@ -102,7 +103,7 @@ def header_shape(source: Source, *, name: str | None = None) -> Shape:
     with _opened(source, name) as image:
         width, height = image.size
         # Pillow gives the size of a TIFF as it will be after it is turned.
-        if _orientation(image) >= 5 and image.format != "TIFF":
+        if _lies(image) and image.format != "TIFF":
             width, height = height, width
         return (height, width) if _is_grey(image) else (height, width, 3)
 
@@ -346,30 +347,25 @@ def _limits(values: NDArray[Any]) -> tuple[float, float]:
     return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
-def _orientation(image: Image.Image) -> int:
-    """EXIF orientation, 1 to 8; 1 where there is none, or where it cannot be read."""
+def _lies(image: Image.Image) -> bool:
+    """Does the EXIF orientation ask for a quarter turn, so that width and height change places?"""
     try:
-        given = image.getexif().get(0x0112, 1)
+        return image.getexif().get(ExifTags.Base.Orientation, 1) in (5, 6, 7, 8)
     except Exception:  # damaged EXIF raises nearly anything, and says nothing about the pixels
-        return 1
-    return given if given in TURNS else 1
+        return False
 
 
-def _oriented(picture: Picture, orientation: int) -> Picture:
-    return TURNS[orientation](picture)
+def _turn_upright(image: Image.Image) -> None:
+    """Turn the pixels as EXIF asks; in place, so that they are not held twice, and what EXIF says else may be damaged.
 
-
-TURNS: dict[int, Callable[[Picture], Picture]] = {
-    1: lambda picture: picture,
-    2: lambda picture: picture[:, ::-1],
-    3: lambda picture: picture[::-1, ::-1],
-    4: lambda picture: picture[::-1],
-    5: lambda picture: picture.swapaxes(0, 1),
-    6: lambda picture: np.rot90(picture, -1),
-    7: lambda picture: picture[::-1, ::-1].swapaxes(0, 1),
-    8: lambda picture: np.rot90(picture),
-}
-"""What each EXIF orientation asks for, so that the picture stands upright."""
+    Pillow turns them in their own mode: no depth is lost.
+    """
+    try:
+        ImageOps.exif_transpose(image, in_place=True)
+    except MemoryError:
+        raise
+    except Exception:  # EXIF cannot be read, or not be written again; in the latter case the pixels are turned
+        return
 
 
 def unit_floats(values: NDArray[Any]) -> Picture:

@@ -93,6 +93,37 @@ def test_jpegs_of_every_orientation_look_equal(orientation):
     assert np.abs(turned - plain).mean() < 0.01
 
 
+DEEP = {
+    "16 bits": (np.arange(54, dtype=np.uint16).reshape(6, 9) * 1213, ("PNG", "TIFF")),
+    "32 bits": (np.arange(54, dtype=np.int32).reshape(6, 9) * 1_000_003, ("TIFF",)),
+    "floats": ((np.arange(54, dtype=np.float32).reshape(6, 9) / 53) ** 3, ("TIFF",)),
+    "8 bits": (np.arange(54, dtype=np.uint8).reshape(6, 9), ("PNG", "TIFF")),
+    "transparent": (np.dstack([ARROW, np.arange(54, dtype=np.uint8).reshape(6, 9) * 4]), ("PNG", "TIFF")),
+}
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("values", DEEP)
+def test_a_turned_picture_keeps_its_depth(values, orientation):
+    upright, kinds = DEEP[values]
+    stored, exif = stored_turned(upright, orientation)
+    for kind in kinds:
+        found = decode(encoded(stored, kind, exif=exif))
+        assert np.array_equal(found, decode(encoded(upright, kind)))
+        assert len(np.unique(found)) > 50
+
+
+def test_an_orientation_counts_where_the_rest_of_exif_cannot_be_written_again(monkeypatch):
+    stored, exif = stored_turned(ARROW, 6)
+    content = encoded(stored, exif=exif)
+
+    def fail(self, offset=8):
+        raise ValueError("damaged")
+
+    monkeypatch.setattr(Image.Exif, "tobytes", fail)
+    assert (decode(content) == ARROW / np.float32(255)).all()
+
+
 def test_an_impossible_exif_orientation_is_ignored():
     exif = Image.Exif()
     exif[0x0112] = 77
