@@ -267,7 +267,7 @@ def moves(compared: Comparison, chosen: Chosen) -> None:
     found = diagnosis.query_moves(compared, chosen.metric, chosen.first, chosen.second)
     left, right = st.columns([1, 1], gap="large")
     with left:
-        counts = {outcome: int((found["outcome"] == outcome).sum()) for outcome in diagnosis.OUTCOMES}
+        counts = diagnosis.count_outcomes(found)
         shown = [outcome for outcome in diagnosis.OUTCOMES if counts[outcome]]
         words = outcome_words()
         outcome = st.segmented_control(
@@ -291,7 +291,7 @@ def moves(compared: Comparison, chosen: Chosen) -> None:
             alt=_("Rank of the first right picture in both"),
         )
         chart_downloads.bar("rank_moves", _("Rank of the first right picture in both"), found)
-        unfound = int(((found["first_rank"] == 0) | (found["second_rank"] == 0)).sum())
+        unfound = diagnosis.count_unfound(found)
         if unfound:
             quiet(_("{n} queries that found nothing in one of the two are not drawn.").format(n=number(unfound)))
     _galleries(compared, chosen, found)

@@ -20,7 +20,7 @@ HEIGHT = 240
 def folded(here: shell.Here) -> None:
     """Show it to those who unfold it."""
     found = triage.marks(here.dataset)
-    judged = int((found["kind"] == "relevant").sum())
+    judged = diagnosis.count_judged(found)
     tagged = plural("{n} tag or note", "{n} tags and notes", len(found) - judged)
     pairs = plural("{n} judged pair", "{n} judged pairs", judged)
     title = " · ".join([_("Tags and corrections"), tagged, pairs])

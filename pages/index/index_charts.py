@@ -33,7 +33,7 @@ def scatter(tried: pd.DataFrame, column: str, axis: str, level: float, marked: s
         Name of the configuration in the ring.
     """
     figure = go.Figure()
-    front = tried[index.pareto(tried["milliseconds"], tried[column])].sort_values("milliseconds")
+    front = index.pareto_front(tried, column)
     figure.add_scatter(
         x=front["milliseconds"],
         y=front[column],

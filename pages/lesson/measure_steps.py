@@ -48,14 +48,14 @@ def relevance() -> Shown:
     gallery.show(
         [asked, *right], key="right_ones", columns=11, heading=_("The first query, and all that is right for it")
     )
-    counts = found.n_relevant
+    n_query, n_gallery = found.cells.shape
     return Shown(
         {
-            "n_query": str(len(counts)),
-            "n_gallery": str(found.cells.shape[1]),
+            "n_query": str(n_query),
+            "n_gallery": str(n_gallery),
             "n_cells": str(found.cells.size),
-            "n_right": str(int(counts.sum())),
-            "per_query": str(int(counts.max())),
+            "n_right": str(found.n_pair),
+            "per_query": str(found.most_relevant),
             "n_class": str(len(set(label[found.split.query]))),
             "n_group": str(len(set(scenes[0]))),
         }

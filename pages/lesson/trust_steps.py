@@ -89,9 +89,8 @@ def trained() -> Shown:
         seeds.begin(many, compute)
     seeds.follow(many, compute, show)
     table = many.table()
-    means = {name: table[table["draw"] == name][list(rows)].mean() for name in ("random", "grouped")}
+    means = leakage.mean_by_draw(table, [*rows, "share_known"])
     gap, chose = leakage.gap(table), leakage.winners(table)
-    known = {name: table[table["draw"] == name]["share_known"].mean() for name in ("random", "grouped")}
     n = int(table["seed"].nunique())
     values = {
         "n_seed": str(n),
@@ -106,8 +105,8 @@ def trained() -> Shown:
         "gap_high": f"{gap.high:+.4f}",
         "random_prefers": str(chose[leakage.LEARNED]["random"]),
         "grouped_prefers": str(chose[leakage.CONTROL]["grouped"]),
-        "random_known": f"{known['random']:.0%}",
-        "grouped_known": f"{known['grouped']:.0%}",
+        "random_known": f"{means['random']['share_known']:.0%}",
+        "grouped_known": f"{means['grouped']['share_known']:.0%}",
     }
     return Shown(values, [chosen.command(n)])
 

@@ -77,18 +77,17 @@ def _map(here: shell.Here, evaluation: Evaluation, only: Filter) -> None:
     chart_downloads.bar("vector_map", _("Map of the vectors"), points)
     if found.n_item > len(points):
         quiet(_("A random sample: {n} of {m} points.").format(n=number(len(points)), m=number(found.n_item)))
-    _by_value(by, colour, points, only)
+    _by_value(by, colour, found, only)
     if rows:
         _lead_to_failures(evaluation, rows)
     else:
         quiet(_("Or draw a box or a lasso around points to see their failures."))
 
 
-def _by_value(by: str, colour: pd.Series, points: pd.DataFrame, only: Filter) -> None:
+def _by_value(by: str, colour: pd.Series, found: diagnosis.Map, only: Filter) -> None:
     """Choose points by what they are coloured by: the way to the failures that needs no pointing."""
-    asks = points["side"].to_numpy() == "query"
     fates = {"hit": _("hit"), "miss": _("miss")}
-    counts = {str(value): int(n) for value, n in colour[asks].value_counts(sort=False).sort_index().items() if value}
+    counts = found.count_values(colour)
     chosen = st.pills(
         _("Points of"),
         list(counts),
@@ -98,9 +97,8 @@ def _by_value(by: str, colour: pd.Series, points: pd.DataFrame, only: Filter) ->
     )
     if not chosen:
         return
-    among = points[asks & colour.astype(str).isin(chosen).to_numpy()]
-    n_miss = int((among["fate"] == "miss").sum())
-    said = _("{n} of these {m} drawn queries fail.").format(n=number(n_miss), m=number(len(among)))
+    n_miss, n_query = found.count_misses(colour, chosen)
+    said = _("{n} of these {m} drawn queries fail.").format(n=number(n_miss), m=number(n_query))
     # All that miss is what Failures shows by itself; a value of a column is a filter, whatever the number of its rows.
     where: Filter = only if by == "fate" else (*only, (by, tuple(chosen)))
     with st.container(horizontal=True, vertical_alignment="center"):

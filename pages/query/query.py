@@ -24,7 +24,7 @@ def follow() -> None:
 
 
 triage.apply(evaluation, gallery.event(steps.key))  # a run that was cut short may have left some
-n_ranked = tiles.n_ranked(direction, query)
+n_ranked = direction.ranking.n_listed(query)
 place = gallery.current(steps.at, gallery.event(steps.key), n_query=len(steps), n_tile=n_ranked)
 explanation.folded(evaluation, direction, query, here.k, place.picked)
 first = (place.page - 1) * gallery.PAGE_SIZE + 1

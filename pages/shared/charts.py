@@ -4,11 +4,12 @@ Direction and pooled are told apart by dash and symbol as well as by colour; hit
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from math import log10
 
 import pandas as pd
 import plotly.graph_objects as go
+
+from recall_core import diagnosis
 
 from .words import _, drawn
 
@@ -36,8 +37,8 @@ def curves(frame: pd.DataFrame, metric: str, k: int, name: str, ks: Sequence[int
     """
     figure = go.Figure()
     lines = frame[frame["metric"] == metric]
-    for style, (direction, line) in zip(STYLES, lines.groupby("direction", sort=False), strict=False):
-        _add_line(figure, str(direction), line, ks, *style)
+    for style, (direction, line) in zip(STYLES, _by_direction(lines), strict=False):
+        _add_line(figure, direction, line, ks, *style)
     figure.update_layout(showlegend=len(figure.data) > 2)
     figure.add_vline(x=k, line={"color": "#7d8590", "width": 1, "dash": "dot"})
     last = int(lines["k"].max()) if len(lines) else 1
@@ -57,7 +58,7 @@ def first_hits(frame: pd.DataFrame, k: int) -> go.Figure:
     k : int
         Bars up to k are hits.
     """
-    bins = bin_ranks(frame, k)
+    bins = diagnosis.bin_ranks(frame, k).replace({"label": {"none": _("none")}})
     figure = go.Figure(
         go.Bar(
             x=bins["label"],
@@ -88,8 +89,8 @@ def precision_recall(frame: pd.DataFrame) -> go.Figure:
     """
     figure = go.Figure()
     lines = frame.rename(columns={"recall": "k", "precision": "value"})
-    for style, (direction, line) in zip(STYLES, lines.groupby("direction", sort=False), strict=False):
-        _add_line(figure, str(direction), line, (), *style, hover=_("recall %{x:.2f}: precision %{y:.4f}"))
+    for style, (direction, line) in zip(STYLES, _by_direction(lines), strict=False):
+        _add_line(figure, direction, line, (), *style, hover=_("recall %{x:.2f}: precision %{y:.4f}"))
     figure.update_layout(showlegend=len(figure.data) > 2)
     figure.update_xaxes(title=_("recall"), range=[-0.02, 1.02], zeroline=False)
     figure.update_yaxes(title=_("precision"), range=[-0.02, 1.04], zeroline=False)
@@ -144,7 +145,9 @@ def scatter(points: pd.DataFrame, colour: pd.Series, explained: tuple[float, flo
         "miss": (_("miss"), MISS, "x"),
         "": (_("gallery"), "#7d8590", "circle-open"),
     }
-    for i, (value, part) in enumerate(points.groupby(colour.to_numpy(), sort=True)):
+    values = colour.to_numpy()
+    for i, value in enumerate(sorted(set(values))):
+        part = points[values == value]
         looks = fates[str(value)] if hits else (drawn(str(value)), PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)])
         name, tint, symbol = looks
         figure.add_scattergl(
@@ -214,15 +217,10 @@ def rank_moves(frame: pd.DataFrame, names: tuple[str, str], words: Mapping[str, 
     words : mapping
         What each outcome is called.
     """
-    found = frame[(frame["first_rank"] > 0) & (frame["second_rank"] > 0)]
-    found = found.assign(
-        address=found["direction"] + ":" + (found["query"] + 1).astype(str), id=found["id"].astype(str).map(drawn)
-    )
-    columns = ["outcome", "first_rank", "second_rank"]
-    counted = (
-        found.groupby(columns, sort=True)
-        .agg(n=("id", "size"), example=("id", "first"), address=("address", "first"))
-        .reset_index()
+    counted = diagnosis.count_moves(frame)
+    counted = counted.assign(
+        address=counted["direction"] + ":" + (counted["query"] + 1).astype(str),
+        example=counted["id"].astype(str).map(drawn),
     )
     figure = go.Figure()
     looks = {
@@ -267,26 +265,8 @@ def _faded(colour: str) -> str:
     return f"rgba({red},{green},{blue},0.13)"
 
 
-def bin_ranks(frame: pd.DataFrame, k: int) -> pd.DataFrame:
-    """Gather ranks into the bins 1, 2, 3, 4–5, 6–10, … > 50, with a border at k; the last is "none".
-
-    Returns
-    -------
-    DataFrame
-        Columns ``label``, ``n_query``, ``hit``; empty bins between filled ones are kept.
-    """
-    ranks = frame.groupby("rank")["n_query"].sum()
-    deepest = int(ranks.index.max()) if len(ranks) else 0
-    edges = sorted({0, 1, 2, 3, 5, 10, 20, 50, 10**9, k})
-    rows = []
-    for low, high in pairwise(edges):
-        if low >= max(deepest, k):
-            break
-        label = f"> {low}" if high == edges[-1] else str(high) if high == low + 1 else f"{low + 1}–{high}"
-        rows.append((label, int(ranks[(ranks.index > low) & (ranks.index <= high)].sum()), high <= k))
-    if ranks.get(0, 0):
-        rows.append((_("none"), int(ranks[0]), False))
-    return pd.DataFrame(rows, columns=["label", "n_query", "hit"])
+def _by_direction(lines: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    return [(str(name), lines[lines["direction"] == name]) for name in lines["direction"].unique()]
 
 
 def _add_line(

@@ -19,13 +19,8 @@ QUERY_SIZE = 320
 def ranked(evaluation: Evaluation, direction: Direction, query: int, first: int, n: int) -> list[Tile]:
     """Make the tiles of one query's list, from position ``first`` (1-based)."""
     right = set(direction.relevance.relevant.of(query).tolist())
-    listed = range(first - 1, min(first - 1 + n, n_ranked(direction, query)))
+    listed = range(first - 1, min(first - 1 + n, direction.ranking.n_listed(query)))
     return [_answer(evaluation, direction, query, at, right) for at in listed]
-
-
-def n_ranked(direction: Direction, query: int) -> int:
-    """How many items of this query's list are kept?"""
-    return int((direction.ranking.top_position[query] >= 0).sum())
 
 
 def missed(evaluation: Evaluation, direction: Direction, query: int, k: int, n: int = 6) -> Panel | None:

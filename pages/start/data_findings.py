@@ -114,13 +114,14 @@ def _findings(found: Inspection) -> None:
 def _pairs(dataset: Dataset, found: Inspection) -> None:
     """Show each kind of pairs, two and two side by side; a picked pair opens large."""
     kinds = {"content": _("exactly the same"), "cosine": _("vectors alike"), "hash": _("look alike")}
-    there = [kind for kind in kinds if (found.pairs["kind"] == kind).any()]
+    n_pair = found.count_pairs()
+    there = [kind for kind in kinds if kind in n_pair]
     kind = st.segmented_control(
         _("How they are alike"),
         there,
         default=there[0],
         required=True,
-        format_func=lambda kind: f"{kinds[kind]} ({number(int((found.pairs['kind'] == kind).sum()))})",
+        format_func=lambda kind: f"{kinds[kind]} ({number(n_pair[kind])})",
         key=f"pairs_{dataset.fingerprint[:8]}",
         label_visibility="collapsed",
     )

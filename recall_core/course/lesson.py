@@ -119,6 +119,16 @@ class RelevanceMatrix:
         counts: IntArray = (self.cells == 1).sum(axis=1)
         return counts
 
+    @property
+    def n_pair(self) -> int:
+        """Relevant pairs of all queries together."""
+        return int(self.n_relevant.sum())
+
+    @property
+    def most_relevant(self) -> int:
+        """Relevant items of the query that has the most."""
+        return int(self.n_relevant.max(initial=0))
+
 
 def relevance_matrix(dataset: Dataset, spec: Spec | None = None, *, relevant: str | None = None) -> RelevanceMatrix:
     """Which pairs of a split are right under a rule, for a picture of its first direction?

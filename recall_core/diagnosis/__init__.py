@@ -17,12 +17,15 @@ The files, in the order of the flow; each imports only those above it:
 """
 
 from .audit import Inspection, inspect
-from .chart_data import Map, Similarities, pca_map, precision_recall, similarities
+from .chart_data import Map, Similarities, bin_ranks, pca_map, precision_recall, similarities
 from .comparison import (
     OUTCOMES,
     Comparison,
     before_after,
     compare,
+    count_moves,
+    count_outcomes,
+    count_unfound,
     default_metrics,
     paired_tests,
     query_moves,
@@ -61,6 +64,7 @@ from .report import (
 from .slicing import LEVEL, SMALL, score_of, sliceable, slices
 from .triage import (
     UNTAGGED,
+    count_judged,
     edit_tag_list,
     judge,
     marks,
@@ -97,13 +101,18 @@ __all__ = [
     "Similarities",
     "before_after",
     "best",
+    "bin_ranks",
     "compare",
     "compare_misses",
     "comparer",
     "comparison_json",
     "comparison_latex",
     "comparison_text",
+    "count_judged",
+    "count_moves",
+    "count_outcomes",
     "count_reasons",
+    "count_unfound",
     "count_values",
     "default_metrics",
     "definition_rows",

@@ -58,6 +58,10 @@ class Inspection:
     without_relevant: pd.DataFrame
     beside: IntArray
 
+    def count_pairs(self) -> dict[str, int]:
+        """How many pairs are there of each kind? Kinds without any are left out."""
+        return {str(kind): int((self.pairs["kind"] == kind).sum()) for kind in self.pairs["kind"].unique()}
+
 
 def inspect(
     dataset: Dataset,

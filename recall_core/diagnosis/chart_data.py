@@ -5,12 +5,14 @@ Where there are too many pairs or items they are sampled from a literal seed, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import protocol
 from ..arrays import Array, FloatArray, IntArray
@@ -78,6 +80,36 @@ def interpolated_precision(ranking: Ranking, levels: FloatArray) -> FloatArray:
     table = np.zeros((ranking.n_query, len(levels)))
     table[has] = best[(first[:, None] + asked - 1)[has]]
     return table
+
+
+def bin_ranks(first_hits: pd.DataFrame, k: int) -> pd.DataFrame:
+    """At which rank do the queries find their first relevant item, in bins?
+
+    Parameters
+    ----------
+    first_hits : DataFrame
+        ``Evaluation.first_hits``.
+    k : int
+        A border of the bins: those up to k are hits.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``label``, ``n_query``, ``hit``: the bins 1, 2, 3, 4–5, 6–10, … > 50; empty ones between filled ones
+        are kept. The last, ``none``, are queries that find nothing.
+    """
+    ranks = first_hits.groupby("rank")["n_query"].sum()
+    deepest = int(ranks.index.max()) if len(ranks) else 0
+    edges = sorted({0, 1, 2, 3, 5, 10, 20, 50, 10**9, k})
+    rows = []
+    for low, high in pairwise(edges):
+        if low >= max(deepest, k):
+            break
+        label = f"> {low}" if high == edges[-1] else str(high) if high == low + 1 else f"{low + 1}–{high}"
+        rows.append((label, int(ranks[(ranks.index > low) & (ranks.index <= high)].sum()), high <= k))
+    if ranks.get(0, 0):
+        rows.append(("none", int(ranks[0]), False))
+    return pd.DataFrame(rows, columns=["label", "n_query", "hit"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +195,17 @@ class Map:
     points: pd.DataFrame
     explained: tuple[float, float]
     n_item: int
+
+    def count_values(self, values: ArrayLike) -> dict[str, int]:
+        """How many drawn queries have each value? Ascending, without the empty one; ``values`` has one a point."""
+        of_query = np.asarray(values)[(self.points["side"] == "query").to_numpy()]
+        found, counts = np.unique(of_query.astype(str), return_counts=True)
+        return {value: n for value, n in zip(found.tolist(), counts.tolist(), strict=True) if value}
+
+    def count_misses(self, values: ArrayLike, chosen: Sequence[str]) -> tuple[int, int]:
+        """How many of the drawn queries that have a chosen value miss, and of how many?"""
+        have = np.isin(np.asarray(values).astype(str), list(chosen)) & (self.points["side"] == "query").to_numpy()
+        return int((self.points.loc[have, "fate"] == "miss").sum()), int(have.sum())
 
 
 def pca_map(evaluation: Evaluation, k: int, *, encoded: Array | None = None, n: int = N_POINT, seed: int = SEED) -> Map:

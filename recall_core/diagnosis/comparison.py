@@ -238,6 +238,36 @@ def query_moves(comparison: Comparison, metric: str, first: int = 0, second: int
     return table.iloc[order].reset_index(drop=True)
 
 
+def count_outcomes(moves: pd.DataFrame) -> dict[str, int]:
+    """How many queries have each outcome, in the order of ``OUTCOMES``? ``moves`` is ``query_moves``'."""
+    return {outcome: int((moves["outcome"] == outcome).sum()) for outcome in OUTCOMES}
+
+
+def count_moves(moves: pd.DataFrame) -> pd.DataFrame:
+    """How many queries move from which rank to which?
+
+    Parameters
+    ----------
+    moves : DataFrame
+        ``query_moves``; queries that found nothing in one of the two runs have no move and are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row an outcome and pair of ranks, in their order: ``outcome``, ``first_rank``, ``second_rank``, ``n``, and
+        ``id``, ``direction`` and ``query`` of the first such query.
+    """
+    found = moves[(moves["first_rank"] > 0) & (moves["second_rank"] > 0)]
+    counted = found.groupby(["outcome", "first_rank", "second_rank"], sort=True)
+    example = {name: (name, "first") for name in ("id", "direction", "query")}
+    return counted.agg(n=("id", "size"), **example).reset_index()
+
+
+def count_unfound(moves: pd.DataFrame) -> int:
+    """How many queries found nothing in one of the two runs? They are not in ``count_moves``."""
+    return int(((moves["first_rank"] == 0) | (moves["second_rank"] == 0)).sum())
+
+
 Key = tuple[str, ...]
 
 OUTCOMES = ("lost", "won", "tied", "left out")

@@ -193,6 +193,11 @@ def undo(dataset: str, *, session: str = "", folder: Path | None = None) -> dict
     return None
 
 
+def count_judged(found: pd.DataFrame) -> int:
+    """How many of the marks are judged pairs? ``found`` is ``marks``'."""
+    return int((found["kind"] == "relevant").sum())
+
+
 def marks(dataset: str, *, folder: Path | None = None) -> pd.DataFrame:
     """What is known of a data set's items and pairs at this moment?
 

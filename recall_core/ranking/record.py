@@ -88,6 +88,10 @@ class Ranking:
         """(n_pair,) the query of each pair."""
         return np.repeat(np.arange(self.n_query), self.n_relevant)
 
+    def n_listed(self, query: int) -> int:
+        """How many items of this query's list are kept? At most ``depth``."""
+        return int((self.top_position[query] >= 0).sum())
+
     def select(self, queries: ArrayLike) -> Ranking:
         """Keep these queries (positions), in this order; the gallery stays whole."""
         at = np.asarray(queries, dtype=np.intp)

@@ -82,6 +82,7 @@ def test_scene_relevance_is_the_diagonal_and_class_relevance_three_blocks(lab):
     assert scene.cells.tolist() == np.eye(30, dtype=int).tolist()
     assert kind.cells.tolist() == np.kron(np.eye(3, dtype=int), np.ones((10, 10), int)).tolist()
     assert set(kind.n_relevant) == {10}
+    assert [(one.n_pair, one.most_relevant) for one in (scene, kind)] == [(30, 1), (300, 10)]
     assert lab.role("group")[scene.split.query].tolist() == lab.role("group")[scene.split.gallery].tolist()
 
 

@@ -16,6 +16,9 @@ from recall_core.diagnosis import report
 from recall_core.diagnosis.comparison import (
     before_after,
     compare,
+    count_moves,
+    count_outcomes,
+    count_unfound,
     default_metrics,
     paired_tests,
     query_moves,
@@ -103,6 +106,26 @@ def test_moves_say_what_became_of_each_query_the_largest_loss_first(runs: dict[s
     assert (test["won"], test["lost"]) == (len(won), len(lost))
     back = query_moves(compared, "map", 1, 0).set_index("id")
     assert back.loc[lost["id"], "outcome"].eq("won").all()
+
+
+def test_moves_are_counted_by_outcome_and_ranks() -> None:
+    moves = pd.DataFrame(
+        {
+            "id": ["a", "b", "c", "d", "e"],
+            "direction": ["x", "x", "y", "y", "y"],
+            "query": [3, 4, 0, 1, 2],
+            "outcome": ["lost", "lost", "won", "tied", "lost"],
+            "first_rank": [1, 1, 5, 0, 1],
+            "second_rank": [2, 2, 1, 0, 0],
+        }
+    )
+    assert count_outcomes(moves) == {"lost": 3, "won": 1, "tied": 1, "left out": 0}
+    assert count_moves(moves).to_dict("records") == [
+        {"outcome": "lost", "first_rank": 1, "second_rank": 2, "n": 2, "id": "a", "direction": "x", "query": 3},
+        {"outcome": "won", "first_rank": 5, "second_rank": 1, "n": 1, "id": "c", "direction": "y", "query": 0},
+    ]
+    assert count_unfound(moves) == 2
+    assert count_moves(moves[3:]).empty
 
 
 def test_other_queries_are_refused_by_name_or_cut_to_the_common_ones(runs: dict[str, Evaluation]) -> None:

@@ -1,13 +1,16 @@
 """What charts draw: precision over recall by its definition, pairs that are what they are said to be, a true PCA."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_core.datasets.dataset import Dataset, load
 from recall_core.diagnosis.chart_data import (
+    Map,
     Similarities,
+    bin_ranks,
     interpolated_precision,
     pca_map,
     precision_recall,
@@ -155,6 +158,29 @@ def test_equal_vectors_lie_on_one_point() -> None:
     found = pca_map(evaluate(Dataset.from_arrays(np.ones((4, 3)), list("aabb")), ks=(1,)), 1)
     assert np.abs(found.points[["x", "y"]].to_numpy()).max() < 1e-9
     assert found.explained == (0, 0)
+
+
+def test_ranks_are_binned_with_a_border_at_k_and_lost_queries_last() -> None:
+    frame = pd.DataFrame({"direction": "a", "rank": [0, 1, 2, 4, 5, 8, 60], "n_query": [7, 10, 1, 2, 3, 4, 5]})
+    bins = bin_ranks(frame, 4)
+    assert list(bins["label"]) == ["1", "2", "3", "4", "5", "6–10", "11–20", "21–50", "> 50", "none"]
+    assert list(bins["n_query"]) == [10, 1, 0, 2, 3, 4, 0, 0, 5, 7]
+    assert list(bins["hit"]) == [True] * 4 + [False] * 6
+
+
+def test_points_of_a_map_are_counted_by_query() -> None:
+    points = pd.DataFrame(
+        {
+            "side": ["query", "query", "query", "gallery", "query"],
+            "fate": ["hit", "miss", "miss", "", "miss"],
+        }
+    )
+    found, values = Map(points, (0.5, 0.1), 5), np.array(["b", "a", "b", "b", ""], object)
+    assert list(found.count_values(values).items()) == [("a", 1), ("b", 2)]
+    assert list(found.count_values(points["fate"]).items()) == [("hit", 1), ("miss", 3)]
+    assert found.count_misses(values, ["b"]) == (1, 2)
+    assert found.count_misses(values, ["a", "b"]) == (2, 3)
+    assert found.count_misses(values, []) == (0, 0)
 
 
 def test_a_saved_run_has_no_vectors_of_its_own(tmp_path) -> None:  # type: ignore[no-untyped-def]

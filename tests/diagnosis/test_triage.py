@@ -298,6 +298,8 @@ def test_the_list_of_tags_is_edited_and_given_tags_stay(tmp_path: Path) -> None:
 def test_a_judgement_holds_for_the_pair_whichever_asks(tmp_path: Path) -> None:
     triage.judge("data", "q", "g", True, folder=tmp_path)
     triage.judge("data", "g", "q", False, folder=tmp_path)
+    triage.set_note("data", "q", "seen", folder=tmp_path)
+    assert triage.count_judged(triage.marks("data", folder=tmp_path)) == 1
     assert triage_files.triage_patch(triage.marks("data", folder=tmp_path)) == "query_id,gallery_id,grade\ng,q,0\n"
     triage.judge("data", "q", "g", None, folder=tmp_path)
     assert triage_files.write_patch("data", folder=tmp_path) is None

@@ -5,6 +5,7 @@ import sys
 
 import faiss
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -304,6 +305,11 @@ def test_the_front_is_what_nothing_beats(points: list[tuple[int, int]]) -> None:
     cost, value = zip(*points, strict=True)
     beaten = [any(c <= a and v >= b and (c, v) != (a, b) for c, v in points) for a, b in points]
     assert experiment.pareto(cost, value).tolist() == [not one for one in beaten]
+
+
+def test_the_front_is_a_table_the_fastest_first() -> None:
+    table = pd.DataFrame({"name": list("abcd"), "milliseconds": [3, 1, 2, 4], "recall@10": [0.9, 0.5, 0.4, 0.9]})
+    assert experiment.pareto_front(table, "recall@10")["name"].tolist() == ["b", "a"]
 
 
 @pytest.mark.parametrize(

@@ -509,6 +509,19 @@ def test_the_gap_is_paired_by_seed_with_students_interval():
     assert np.isnan(training.gap(table[:2]).low)
 
 
+def test_scores_are_averaged_by_draw():
+    table = pd.DataFrame(
+        {"draw": ["random", "grouped"] * 2, "ridge": [0.9, 0.5, 0.6, 0.7], "share_known": [1.0, 0.0, 0.5, 0.0]}
+    )
+    found = training.mean_by_draw(table, ["ridge", "share_known"])
+    assert found["random"].to_dict() == pytest.approx({"ridge": 0.75, "share_known": 0.75})
+    assert found["grouped"].to_dict() == pytest.approx({"ridge": 0.6, "share_known": 0.0})
+
+
+def test_seeds_are_counted_by_value():
+    assert draws.frequencies(pd.Series([3, 1, 3, 2, 3])).to_dict() == {1: 1, 2: 1, 3: 3}
+
+
 # The command line
 
 

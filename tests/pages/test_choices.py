@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import charts
 from pages.shared.frame import settings
 from recall_core.datasets.dataset import Dataset, load
 from recall_core.errors import DataError
@@ -159,14 +158,6 @@ def test_harder_questions_are_offered_while_they_are_harder(lab: Dataset) -> Non
     ]
     asked = spec.replace(query_images="x", relevant="orientation", encoder="mean")
     assert settings.harder(lab, LAB, asked) == []
-
-
-def test_ranks_are_binned_with_a_border_at_k_and_lost_queries_last() -> None:
-    frame = pd.DataFrame({"direction": "a", "rank": [0, 1, 2, 4, 5, 8, 60], "n_query": [7, 10, 1, 2, 3, 4, 5]})
-    bins = charts.bin_ranks(frame, 4)
-    assert list(bins["label"]) == ["1", "2", "3", "4", "5", "6–10", "11–20", "21–50", "> 50", "none"]
-    assert list(bins["n_query"]) == [10, 1, 0, 2, 3, 4, 0, 0, 5, 7]
-    assert list(bins["hit"]) == [True] * 4 + [False] * 6
 
 
 def test_columns_are_spelled_as_the_spec_spells_them(lab: Dataset) -> None:

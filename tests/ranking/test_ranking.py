@@ -150,6 +150,7 @@ def test_items_not_retrieved_come_last_and_are_told_apart_from_ranked_last():
     assert ranking.above.tolist() == [1, -1, -1]
     assert ranking.tied.tolist() == [0, -1, -1]
     assert ranking.top_position.tolist() == [[3, 1, -1, -1]]
+    assert ranking.n_listed(0) == 2
     assert ranking.n_gallery.tolist() == [4]
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from pages.shared import colours
 from pages.shared.charts import STYLES
 from pages.shared.words import _
+from recall_core.experiments import leakage
 
 HOLLOW = "rgba(0,0,0,0)"
 POINTS = {"random": (STYLES[0][0], "circle"), "grouped": (STYLES[1][0], "diamond")}
@@ -85,7 +86,7 @@ def how_often(
     """
     figure = go.Figure()
     for draw, table in tables.items():
-        counts = table[column].value_counts().sort_index()
+        counts = leakage.frequencies(table[column])
         hatched = ["/" if draw == shown and value == marked else "" for value in counts.index]
         figure.add_trace(
             go.Bar(

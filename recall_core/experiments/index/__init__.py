@@ -8,7 +8,17 @@ The files, in the order of the flow; each imports only those above it:
 ``report``      the experiment as text, JSON and CSV
 """
 
-from .experiment import KS, SHARE, Experiment, Trial, experiment_of, pareto, run_experiment, synthetic, trial_table
+from .experiment import (
+    KS,
+    SHARE,
+    Experiment,
+    Trial,
+    experiment_of,
+    pareto_front,
+    run_experiment,
+    synthetic,
+    trial_table,
+)
 from .kinds import INDEXES, configurations, import_faiss
 from .overlap import outcomes
 from .report import ann_csv, ann_json, ann_text
@@ -26,7 +36,7 @@ __all__ = [
     "experiment_of",
     "import_faiss",
     "outcomes",
-    "pareto",
+    "pareto_front",
     "run_experiment",
     "synthetic",
     "trial_table",

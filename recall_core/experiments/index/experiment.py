@@ -335,6 +335,11 @@ def pareto(cost: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
     return front
 
 
+def pareto_front(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Which rows of ``trial_table`` does no other beat in ``column`` and milliseconds? The fastest first."""
+    return table[pareto(table["milliseconds"], table[column])].sort_values("milliseconds")
+
+
 def trial_table(whole: Experiment, part: str = "test") -> pd.DataFrame:
     """What did each ranker score, and what does it cost?
 

@@ -14,6 +14,7 @@ from .draws import (
     Halves,
     all_draws,
     course_draw,
+    frequencies,
     halves,
     needed,
     paired_draw,
@@ -23,7 +24,19 @@ from .draws import (
 )
 from .experiment import LEAKAGE_PARTS, N_SEED, Experiments, chance, lab, run_part, same_picture
 from .report import leakage_json, leakage_text
-from .training import CONTROL, LEARNED, Arm, Material, TrainingRun, gap, material, train_and_compare, trainings, winners
+from .training import (
+    CONTROL,
+    LEARNED,
+    Arm,
+    Material,
+    TrainingRun,
+    gap,
+    material,
+    mean_by_draw,
+    train_and_compare,
+    trainings,
+    winners,
+)
 
 __all__ = [
     "CONTROL",
@@ -40,12 +53,14 @@ __all__ = [
     "all_draws",
     "chance",
     "course_draw",
+    "frequencies",
     "gap",
     "halves",
     "lab",
     "leakage_json",
     "leakage_text",
     "material",
+    "mean_by_draw",
     "needed",
     "paired_draw",
     "random_draw",

@@ -255,6 +255,11 @@ def spread(values: ArrayLike) -> Spread:
     return Spread(len(defined), float(defined.mean()), *map(float, five))
 
 
+def frequencies(values: pd.Series) -> pd.Series:
+    """How many seeds gave each value? Values ascend in the index."""
+    return values.value_counts().sort_index()
+
+
 def shared_choices(dataset: Dataset, spec: Spec | None) -> Spec:
     """Keep the choices that every experiment takes; refuse those that none can."""
     given = spec or Spec(data=dataset.name)

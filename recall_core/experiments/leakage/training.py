@@ -393,6 +393,13 @@ class Gap:
     n: int
 
 
+def mean_by_draw(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """What do the scores average over the seeds? One row a column, one column a draw; ``table`` is ``trainings``'."""
+    return pd.DataFrame(
+        {draw: table.loc[table["draw"] == draw, list(columns)].mean() for draw in ("random", "grouped")}
+    )
+
+
 def gap(table: pd.DataFrame, score: str = LEARNED) -> Gap:
     """How much does the leak add to a score? ``table`` is that of ``trainings``."""
     from scipy.stats import t
