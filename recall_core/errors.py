@@ -8,7 +8,7 @@
 A plain ``ValueError`` or ``TypeError`` means that a caller broke a function's contract.
 Anything else is our bug.
 
-The engine knows no flags and no widgets: a message names a field, ``named("query")``, and each face spells it in its
+The engine knows no flags and no widgets: a message names a field, ``setting("query")``, and each face spells it in its
 own way: the command line ``--query``, a page the label of its widget, a notebook ``query=``.
 """
 
@@ -30,7 +30,7 @@ _BY_COLUMN = ("columns", "where", "query", "gallery", "slice")
 """The fields that a notebook writes as a mapping."""
 
 
-def named(field: str, value: object = None) -> str:
+def setting(field: str, value: object = None) -> str:
     """A field in a message, with the value that it has or should have; ``spelled`` spells it."""
     text = "" if value is None else "=" + re.sub("[\ufdd0\ufdd1]", "", str(value))
     return f"\ufdd0{field}{text}\ufdd1"
@@ -66,7 +66,7 @@ class DataError(ValueError):
     Parameters
     ----------
     message : str
-        May hold fields, as ``named`` makes them; ``str(error)`` spells them as a notebook does.
+        May hold fields, as ``setting`` makes them; ``str(error)`` spells them as a notebook does.
     field : str, optional
         Which choice to change: a field of the spec, or an option of one command. By default the first one that the
         message names; empty where no choice is wrong.

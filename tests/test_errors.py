@@ -14,7 +14,7 @@ from recall_core import cli
 from recall_core.datasets import shards
 from recall_core.datasets.dataset import load
 from recall_core.diagnosis.chart_data import pca_map
-from recall_core.errors import SCREEN, DataError, MissingDependency, keyword, named, needs, spelled
+from recall_core.errors import SCREEN, DataError, MissingDependency, keyword, needs, setting, spelled
 from recall_core.evaluation.wiring import evaluate
 from recall_core.program import flag
 from recall_core.protocol.spec import Spec
@@ -92,7 +92,9 @@ def test_a_package_that_is_there_and_broken_is_told_from_one_that_is_missing() -
 
 
 def test_a_field_is_spelled_by_each_face_in_its_own_way() -> None:
-    error = DataError(f"{named('query')} and {named('columns', 'id=…')} exclude each other; leave {named('both')} out")
+    error = DataError(
+        f"{setting('query')} and {setting('columns', 'id=…')} exclude each other; leave {setting('both')} out"
+    )
     assert str(error) == "query= and columns={'id': '…'} exclude each other; leave both= out"
     assert error.spelled(flag) == "--query and --column id=… exclude each other; leave --both out"
     assert error.spelled(lambda field, value: f"<{field}|{value}>").startswith("<query|> and <columns|id=…> exclude")
@@ -112,30 +114,30 @@ def test_a_field_is_spelled_by_each_face_in_its_own_way() -> None:
     ],
 )
 def test_a_value_is_spelled_with_its_field(field: str, value: object, python: str, shell: str) -> None:
-    assert spelled(named(field, value), keyword) == python
-    assert spelled(named(field, value), flag) == shell
+    assert spelled(setting(field, value), keyword) == python
+    assert spelled(setting(field, value), flag) == shell
 
 
 def test_an_error_names_the_field_to_change() -> None:
     assert DataError("the file is empty").field == ""
     assert DataError("no such split", field="split").field == "split"
-    assert DataError(f"leave {named('split')} out, or {named('query')}").field == "split"
-    assert DataError(f"bring {named('embeddings')}", field="columns").field == "columns"
+    assert DataError(f"leave {setting('split')} out, or {setting('query')}").field == "split"
+    assert DataError(f"bring {setting('embeddings')}", field="columns").field == "columns"
 
 
 def test_an_error_comes_whole_out_of_another_process() -> None:
-    error = DataError(f"widen {named('where')}", field="query")
+    error = DataError(f"widen {setting('where')}", field="query")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.field, again.spelled(flag)) == ("widen where=", "query", "widen --where")
 
 
 def test_what_data_say_is_never_taken_for_a_field() -> None:
-    assert spelled(named("where", "a\ufdd1b\ufdd0query\ufdd1"), flag) == "--where abquery"
+    assert spelled(setting("where", "a\ufdd1b\ufdd0query\ufdd1"), flag) == "--where abquery"
     assert spelled("a {query} «query» [[query]] 50% <query>", flag) == "a {query} «query» [[query]] 50% <query>"
 
 
 def test_a_long_message_loses_its_middle_as_each_face_spells_it() -> None:
-    error = DataError("x" * 2 * SCREEN + f" leave {named('junk_same')} out")
+    error = DataError("x" * 2 * SCREEN + f" leave {setting('junk_same')} out")
     for said, end in ((str(error), "leave junk_same= out"), (error.spelled(flag), "leave --junk-same out")):
         assert len(said) == SCREEN
         assert said.endswith(end)

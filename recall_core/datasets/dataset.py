@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import Pictures, array_digest, picture_digests
 from ..rights import check_prescribed
 from .containers import as_numbers
@@ -70,7 +70,7 @@ class Dataset:
             shown = ", ".join(map(repr, repeated[:5]))
             raise DataError(
                 f"{self.name}: {len(repeated)} ids stand more than once, among them {shown}; "
-                "an id names one picture: make them unique, or name another column with --column id=…"
+                f"an id names one picture: make them unique, or name another column with {setting('columns', 'id=…')}"
             )
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..errors import DataError
+from ..errors import DataError, setting
 from .arrow import arrow_numbers, arrow_vectors, is_number, is_vector_column, read_arrow, values_of
 from .containers import as_numbers, as_texts, npz_headers, read_array, read_npz, shapes, texts
 from .tables import COLUMN_NAMES, MISSING, SUFFIXES, normal, parse_number, read_table, read_text, some
@@ -106,7 +106,7 @@ def rows_by_id(wanted: Sequence[str], given: Sequence[str], name: str) -> NDArra
     if missing:
         raise DataError(
             f"{name} has no row for {len(missing)} of {len(wanted)} ids: {some(missing)}; "
-            "add them, or restrict the data with --where"
+            f"add them, or restrict the data with {setting('where')}"
         )
     return np.array([row[item] for item in wanted], dtype=np.intp)
 
@@ -155,7 +155,8 @@ def check_rows(file: str, n_row: int, n_item: int) -> None:
     """Refuse vectors that have no ids where there are more or fewer than items."""
     if n_row != n_item:
         raise DataError(
-            f"{file} has {n_row} rows, the table has {n_item}; make the counts agree, or give the rows' ids with --ids"
+            f"{file} has {n_row} rows, the table has {n_item}; "
+            f"make the counts agree, or give the rows' ids with {setting('ids')}"
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError
+from ..errors import DataError, setting
 from .documents import read_json
 from .sheets import unguard
 from .tables import MISSING, SUFFIXES, normal, parse_number, read_table, read_text, some, split_lines
@@ -72,7 +72,9 @@ def read_judgements(path: Path, protocol: str | None = None, *, guarded: bool = 
     if path.suffix.lower() == ".json":
         return _revisited_judgements(path, protocol)
     if protocol is not None:
-        raise DataError(f"--protocol {protocol} belongs to ROxford's ground truth (.json), and {path.name} is not one")
+        raise DataError(
+            f"{setting('protocol', protocol)} belongs to ROxford's ground truth (.json), and {path.name} is not one"
+        )
     first = next(iter(read_text(path).splitlines()), "")
     if path.suffix.lower() in (".csv", ".tsv") or (path.suffix.lower() in SUFFIXES and "query_id" in first):
         return _table_judgements(path, guarded)
@@ -191,7 +193,7 @@ def _grade(cell: str, place: str) -> float:
 def _revisited_judgements(path: Path, protocol: str | None) -> Judgements:
     name = protocol or DEFAULT_PROTOCOL
     if name not in PROTOCOLS:
-        raise DataError(f"--protocol {name}: no such protocol; choose one of {', '.join(PROTOCOLS)}")
+        raise DataError(f"{setting('protocol', name)}: no such protocol; choose one of {', '.join(PROTOCOLS)}")
     queries, items, lists = read_ground_truth(path)
     query: list[str] = []
     gallery: list[str] = []

@@ -94,7 +94,7 @@ def runs(root: Path) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Does the folder look like what ``evaluate --save`` writes?"""
+    """Does the folder look like what ``Evaluation.save`` writes?"""
     return (folder / "report.json").is_file() and (folder / "ranking.npz").is_file()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, setting
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
@@ -126,9 +126,12 @@ def find_columns(table: pd.DataFrame, given: Mapping[str, str] | None = None) ->
             found[role] = match
     for role, column in (given or {}).items():
         if role not in COLUMN_NAMES:
-            raise DataError(f"--column {role}=…: no such role; the roles are {', '.join(COLUMN_NAMES)}")
+            raise DataError(f"{setting('columns', f'{role}=…')}: no such role; the roles are {', '.join(COLUMN_NAMES)}")
         if column not in table:
-            raise DataError(f"--column {role}={column}: there is no such column; there are {', '.join(table.columns)}")
+            raise DataError(
+                f"{setting('columns', f'{role}={column}')}: there is no such column; "
+                f"there are {', '.join(table.columns)}"
+            )
         found[role] = column
     return found
 
@@ -237,12 +240,16 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         line = data[:start].count(b"\n") + 1
         raise DataError(
             f"{path.name} line {line}: byte 0x{data[start : start + 1].hex()} is not {encoding}; "
-            "save the file as UTF-8, or name its encoding, for example --encoding cp1250"
+            f"save the file as UTF-8, or name its encoding, for example {setting('encoding', 'cp1250')}"
         ) from error
     except (LookupError, ValueError) as error:
-        raise DataError(f"encoding {encoding!r} is not known; use a name such as utf-8, cp1250 or latin-1") from error
+        raise DataError(
+            f"encoding {encoding!r} is not known; use a name such as utf-8, cp1250 or latin-1", field="encoding"
+        ) from error
     if re.search("[\ud800-\udfff]", text):  # some encodings spell halves of characters
-        raise DataError(f"{path.name} is not text in {encoding}: it holds halves of characters; save it as UTF-8")
+        raise DataError(
+            f"{path.name} is not text in {encoding}: it holds halves of characters; save it as UTF-8", field="encoding"
+        )
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes, so it is not a text table in {encoding}")
     return text

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..arrays import IntArray, Text
 from ..datasets import some
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..evaluation import Evaluation, query_groups
 from ..metrics import Score, holm, interval, paired_difference
 from ..protocol import Finding, note
@@ -350,9 +350,7 @@ def _refuse_other_queries(
                 f"{who} lacks {len(missing)} of the {len(theirs)} queries of {whose}: {some(missing, SHOWN)}"
             )
     if lacking:
-        raise DataError(
-            f"{'; '.join(lacking)}. To compare those that all have, give --common (on the page: the switch)"
-        )
+        raise DataError(f"{'; '.join(lacking)}. To compare those that all have, give {setting('common')}")
 
 
 def _refuse_other_groups(

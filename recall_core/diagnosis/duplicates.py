@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
 from ..datasets import MAX_PAIRS, MISSING, Pairs, zero_rows
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import Looks
 from ..ranking import Relevance, Sets, exact_block, prepare, rank, without_answers
 
@@ -93,7 +93,10 @@ def near_pairs(
 def check_threshold(threshold: float) -> None:
     """Refuse a threshold that is no cosine above 0."""
     if not 0 < threshold <= 1:
-        raise DataError(f"--threshold {threshold:g}: a cosine above 0, at most 1, says from where on vectors are alike")
+        raise DataError(
+            f"{setting('threshold', f'{threshold:g}')}: a cosine above 0, at most 1, says "
+            "from where on vectors are alike"
+        )
 
 
 def nearest(query: NDArray[np.generic], gallery: NDArray[np.generic]) -> IntArray:
@@ -105,7 +108,7 @@ def nearest(query: NDArray[np.generic], gallery: NDArray[np.generic]) -> IntArra
 def hash_pairs(looks: Looks, *, distance: int = NEAR_DISTANCE) -> Pairs:
     """Which pictures have perceptual hashes that differ in at most ``distance`` of 64 bits? Flat ones take no part."""
     if not 0 <= distance < 32:
-        raise DataError(f"--distance {distance}: hashes have 64 bits; 0 to 31 of them may differ")
+        raise DataError(f"{setting('distance', distance)}: hashes have 64 bits; 0 to 31 of them may differ")
     rows = np.flatnonzero(looks.has_hash & ~looks.flat)
     code = looks.hash[rows]
     parts: list[tuple[IntArray, IntArray, IntArray]] = []

@@ -39,7 +39,7 @@ def slices(evaluation: Evaluation, column: str, metric: str | None = None, *, le
     Returns
     -------
     DataFrame
-        ``slice`` (as shown), ``filter`` (``COL=V``, as ``--slice`` and the URL take it), ``n_query``, ``n_counted``
+        ``slice`` (as shown), ``filter`` (``COL=V``, as ``Spec.slice`` and the URL take it), ``n_query``, ``n_counted``
         (queries that the metric counts), ``n_group`` (independent groups among these), ``value`` (nan where it counts
         none), ``low``, ``high`` (nan for fewer than 2 groups), ``method``, ``loss`` (the slice's share of all that the
         whole lacks to 1; nan where it lacks nothing), ``small`` (fewer than ``SMALL`` groups). Worst first; small

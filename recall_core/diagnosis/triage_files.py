@@ -22,7 +22,7 @@ def triage_csv(found: pd.DataFrame) -> str:
 
 
 def triage_patch(found: pd.DataFrame) -> str:
-    """Spell the judged pairs as a patch of the judgements, as ``--corrections`` reads it.
+    """Spell the judged pairs as a patch of the judgements, as ``Spec.corrections`` reads it.
 
     CSV with ``query_id``, ``gallery_id``, ``grade``: 1 where the pair is in truth right, 0 where it is not. The ids are
     guarded against spreadsheets.

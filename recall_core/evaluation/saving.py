@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import Pictures, thumbnail
 from ..ranking import Ranking, Sets
 from . import report
@@ -66,7 +66,9 @@ def check_free(folder: Path, *, force: bool = False) -> None:
         if not (folder / "report.json").is_file():
             raise DataError(f"{folder} holds other files; choose a new folder for the run")
         if not force:
-            raise DataError(f"{folder} holds a run already; choose another folder, or replace it with --force")
+            raise DataError(
+                f"{folder} holds a run already; choose another folder, or replace it with {setting('force', True)}"
+            )
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:

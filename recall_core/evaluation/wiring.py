@@ -17,7 +17,7 @@ import pandas as pd
 from .. import metrics, protocol
 from ..arrays import Array, IntArray
 from ..datasets import Dataset
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..metrics import Score, bootstrap_intervals, intervals_of
 from ..protocol import Filter, Finding, Spec, Split, write_filter
 from ..ranking import RERANKERS, Ranking, Relevance, rank, rank_scores, without_answers
@@ -180,7 +180,9 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
             ranked.append((split, direction.relevance.select(at), direction.ranking.select(at)))
     words = write_filter(conditions)
     if not ranked:
-        raise DataError(f"no query has {words}; the slice takes queries, after --where and the split")
+        raise DataError(
+            f"no query has {words}; the slice takes queries, after {setting('where')} and the split", field="slice"
+        )
     message = f"{n_query} of {evaluation.counts['n_query']} queries are counted: those with {words}"
     sliced = assemble(
         dataset,

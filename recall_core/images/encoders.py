@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, needs
+from ..errors import DataError, needs, setting
 from . import steady
 from .decoding import Picture, as_rgb, resize
 from .image_set import Pictures
@@ -226,7 +226,7 @@ def _training_data(
         n = 0 if train is None else len(train)
         raise DataError(
             f"encoder {encoder} learns from training pictures, and has {n}; mark at least two rows as split=train, "
-            "name them with --train, or choose an encoder that is not fitted"
+            f"name them with {setting('train')}, or choose an encoder that is not fitted"
         )
     labels = np.zeros(len(train)) if train_labels is None else np.asarray(train_labels)
     if labels.shape != (len(train),):

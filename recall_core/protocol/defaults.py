@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..arrays import IntArray
 from ..datasets import COLUMN_NAMES, DEFAULT_PROTOCOL, MISSING, Dataset
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..rights import PRESCRIBED
 from . import splits
 from .selection import select_rows
@@ -37,10 +37,11 @@ def fill_defaults(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
         filled = filled.replace(split=_default_split(dataset, rows))
     if filled.protocol is not None and filled.relevant_pairs is None:
         raise DataError(
-            f"--protocol {filled.protocol} belongs to ROxford's ground truth; bring it with --relevant-pairs"
+            f"{setting('protocol', filled.protocol)} belongs to ROxford's ground truth; "
+            f"bring it with {setting('relevant_pairs')}"
         )
     if filled.split is not None and filled.split not in splits.SPLITS:
-        raise DataError(f"--split {filled.split}: no such split; choose one of {', '.join(splits.SPLITS)}")
+        raise DataError(f"{setting('split', filled.split)}: no such split; choose one of {', '.join(splits.SPLITS)}")
     if filled.relevant is None and filled.relevant_pairs is None:
         filled = filled.replace(relevant=_default_relevant(dataset))
     if fitted and filled.train is None:
@@ -48,7 +49,7 @@ def fill_defaults(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:
     if filled.split == "by-view":
         filled = filled.replace(both=True)
     elif filled.split == "leave-one-out" and filled.both:
-        raise DataError("leave-one-out is its own other direction; leave --both out")
+        raise DataError(f"leave-one-out is its own other direction; leave {setting('both')} out")
     seed = (DEFAULT_SEED if spec.seed is None else spec.seed) if filled.draws else None
     return filled.replace(seed=seed)
 
@@ -100,7 +101,7 @@ def _default_relevant(dataset: Dataset) -> str:
     conventional = ", ".join(COLUMN_NAMES["group"] + COLUMN_NAMES["label"])
     raise DataError(
         f"what makes an item relevant? {dataset.name} has no column named {conventional}; "
-        f"choose one with --relevant COLUMN: {', '.join(map(str, dataset.table.columns))}"
+        f"choose one with {setting('relevant', 'COLUMN')}: {', '.join(map(str, dataset.table.columns))}"
     )
 
 
@@ -110,7 +111,7 @@ def _default_train(dataset: Dataset) -> str:
         return f"{dataset.columns['split']}=train"
     raise DataError(
         "this encoder learns from training rows, and the table has no rows with split=train; "
-        "choose --train grouped, --train random or --train COLUMN=VALUE"
+        f"choose {setting('train', 'grouped')}, {setting('train', 'random')} or {setting('train', 'COLUMN=VALUE')}"
     )
 
 

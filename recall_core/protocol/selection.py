@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import arrays
 from ..arrays import IntArray
 from ..datasets import NOBODY, REIDENTIFICATION, Dataset, numbers_of, parse_number
-from ..errors import DataError
+from ..errors import DataError, setting
 from .spec import Filter
 
 
@@ -38,7 +38,7 @@ def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
         raise DataError(f"{dataset.name} has no rows")
     if not keep.any():
         words = " and ".join(f"{column} in {'|'.join(values)}" for column, values in conditions)
-        raise DataError(f"no row has {words}; widen --where")
+        raise DataError(f"no row has {words}; widen {setting('where')}")
     return np.flatnonzero(keep)
 
 

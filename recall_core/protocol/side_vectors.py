@@ -12,7 +12,7 @@ import numpy as np
 from .. import datasets, images
 from ..arrays import Array, IntArray
 from ..datasets import COLUMN_NAMES, MISSING, Dataset, Embeddings, Pairs, Shards, read_shards, row_digests, same_content
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import UNREADABLE, Pictures, corrupt, parse_corruption, picture_digests, reason
 from . import defaults, findings, selection
 from .findings import Finding
@@ -32,8 +32,10 @@ def resolve(dataset: Dataset, spec: Spec) -> Spec:
             spec = spec.replace(embeddings=next(iter(dataset.embeddings)))
         else:
             raise DataError(
-                f"{dataset.name} has neither pictures nor vectors; bring --embeddings or --scores, or a column of "
-                f"picture files: {', '.join(COLUMN_NAMES['path'])}, or yours with --column path=…"
+                f"{dataset.name} has neither pictures nor vectors; bring {setting('embeddings')} or "
+                f"{setting('scores')}, or a column of picture files: {', '.join(COLUMN_NAMES['path'])}, "
+                f"or yours with {setting('columns', 'path=…')}",
+                field="columns",
             )
     return defaults.fill_defaults(dataset, spec, fitted=is_fitted(spec.encoder))
 
@@ -108,7 +110,8 @@ def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
     if len(pictures) != len(rows):
         raise DataError(
             f"{path.name} has {len(pictures)} pictures, but {len(rows)} rows are selected; "
-            "the pictures must follow the selected rows in table order (see --where)"
+            f"the pictures must follow the selected rows in table order (see {setting('where')})",
+            field="query_images",
         )
     return pictures, rows
 
@@ -172,7 +175,7 @@ def stop_at_bad_rows(dataset: Dataset, split: Split, asked: Array, answers: Arra
             limit = f" ({side.dtype} ends at {np.finfo(side.dtype).max:.5g}, so they may have overflowed)"
             raise DataError(
                 f"{len(bad)} vectors hold nan or infinity{limit if overflows else ''}: {_named(dataset, bad)}; "
-                "correct them, or leave them out with --bad-rows drop"
+                f"correct them, or leave them out with {setting('bad_rows', 'drop')}"
             )
 
 
@@ -232,7 +235,9 @@ def is_fitted(encoder: str | None) -> bool:
 
 def _pictures(dataset: Dataset) -> Pictures:
     if dataset.pictures is None:
-        raise DataError(f"{dataset.name} has no pictures to encode; bring --embeddings or --scores")
+        raise DataError(
+            f"{dataset.name} has no pictures to encode; bring {setting('embeddings')} or {setting('scores')}"
+        )
     return dataset.pictures
 
 
@@ -284,7 +289,7 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
         if n not in (len(selected), len(dataset)):
             raise DataError(
                 f"{name} has {n} rows, the table has {len(dataset)} ({len(selected)} selected); "
-                "make the counts agree, or give the rows' ids with --ids"
+                f"make the counts agree, or give the rows' ids with {setting('ids')}"
             )
 
     if spec.gallery_embeddings is not None:

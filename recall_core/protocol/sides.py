@@ -7,7 +7,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import IntArray
 from ..datasets import COLUMN_NAMES, Dataset
-from ..errors import DataError
+from ..errors import DataError, setting
 from . import splits
 from .selection import marked_junk, rows_of_nobody, select_rows
 from .spec import Filter, Spec
@@ -49,7 +49,7 @@ def _training_draw(dataset: Dataset, spec: Spec, rows: IntArray) -> tuple[IntArr
     else:
         column, equals, value = spec.train.partition("=")
         if not equals:
-            raise DataError(f"--train {spec.train}: write random, grouped or COLUMN=VALUE")
+            raise DataError(f"{setting('train', spec.train)}: write random, grouped or COLUMN=VALUE")
         train, rest = select_rows(dataset, ((column, (value,)),)), rows
     return rest, train
 
@@ -74,7 +74,7 @@ def _cells(dataset: Dataset, role: str) -> arrays.Text:
     if cells is None:
         raise DataError(
             f"this choice needs a column that says the {role}; {dataset.name} has none named "
-            f"{', '.join(COLUMN_NAMES[role])}; name yours with --column {role}=COLUMN"
+            f"{', '.join(COLUMN_NAMES[role])}; name yours with {setting('columns', f'{role}=COLUMN')}"
         )
     return cells
 

@@ -17,8 +17,9 @@ from typing import Any, Self
 from urllib.parse import quote, unquote
 
 from .. import program
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import DRAWN_CORRUPTIONS, parse_corruption
+from ..program import flag
 
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
 """Conditions on the table, ``((column, (value, …)), …)``: the values of one column OR, columns AND."""
@@ -127,46 +128,63 @@ class Spec:
     def __post_init__(self) -> None:
         for name, choices in (("no_relevant", POLICIES), ("bad_rows", BAD_ROWS)):
             if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(choices)}")
+                raise DataError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(choices)}", field=name)
         if not isinstance(self.encoder, str | None):
             raise DataError(
                 f"the encoder is {self.encoder!r}, which no link and no command can name; put the function "
-                f"into a module and give module:function"
+                f"into a module and give module:function",
+                field="encoder",
             )
         for field in fields(self):
             object.__setattr__(self, field.name, _of_its_type(field.name, str(field.type), getattr(self, field.name)))
         for name in FILTERS:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _filter(name, getattr(self, name)))
-        ks = {_whole("k", k, 1, MAX_K, "every k is a whole number of at least 1") for k in self.ks}
+        ks = {_whole("ks", "k", k, 1, MAX_K, "every k is a whole number of at least 1") for k in self.ks}
         if not ks:
-            raise DataError("no k is given; name at least one, for example 1 3 5 10")
+            raise DataError("no k is given; name at least one, for example 1 3 5 10", field="ks")
         object.__setattr__(self, "ks", tuple(sorted(ks)))
         if self.seed is not None:
-            seed = _whole("the seed", self.seed, 0, MAX_SEED, "a seed is a whole number of at least 0")
+            seed = _whole("seed", "the seed", self.seed, 0, MAX_SEED, "a seed is a whole number of at least 0")
             object.__setattr__(self, "seed", seed)
         if (self.query is None) != (self.gallery is None):
-            raise DataError("--query and --gallery go together: name both sides, or choose --split")
+            raise DataError(
+                f"{setting('query')} and {setting('gallery')} go together: "
+                f"name both sides, or choose {setting('split')}",
+                field="gallery" if self.gallery is None else "query",
+            )
         if self.query is not None and self.split is not None:
-            raise DataError("--query and --gallery are the split; leave --split out, or leave them out")
+            raise DataError(
+                f"{setting('query')} and {setting('gallery')} are the split; "
+                f"leave {setting('split')} out, or leave them out",
+                field="split",
+            )
         if self.relevant is not None and self.relevant_pairs is not None:
-            raise DataError("--relevant and --relevant-pairs are two rules of relevance; choose one")
+            raise DataError(
+                f"{setting('relevant')} and {setting('relevant_pairs')} are two rules of relevance; choose one"
+            )
         if self.gallery_embeddings is not None and self.embeddings is None:
-            raise DataError("--gallery-embeddings needs --embeddings for the query side")
+            raise DataError(f"{setting('gallery_embeddings')} needs {setting('embeddings')} for the query side")
         if self.ids is not None and self.embeddings is None:
-            raise DataError("--ids names the rows of --embeddings; bring these too")
+            raise DataError(f"{setting('ids')} names the rows of {setting('embeddings')}; bring these too")
         sources = [name for name in ("scores", "embeddings", "encoder") if getattr(self, name) is not None]
         if len(sources) > 1:
-            raise DataError(f"{' and '.join('--' + name for name in sources)} exclude each other; choose one")
+            raise DataError(f"{' and '.join(map(setting, sources))} exclude each other; choose one")
         if self.rerank is not None and self.scores is not None:
-            raise DataError("--rerank needs vectors, not given scores; leave one of the two out")
+            raise DataError(f"{setting('rerank')} needs vectors, not given scores; leave one of the two out")
         if self.query_images is not None and (self.scores or self.embeddings):
-            raise DataError("--query-images are encoded, so they need an encoder, not given vectors or scores")
+            raise DataError(
+                f"{setting('query_images')} are encoded, so they need an encoder, not given vectors or scores"
+            )
         if self.corrupt is not None:
             if self.scores or self.embeddings:
-                raise DataError("--corrupt changes pictures, so it needs an encoder, not given vectors or scores")
+                raise DataError(
+                    f"{setting('corrupt')} changes pictures, so it needs an encoder, not given vectors or scores"
+                )
             if self.query_images:
-                raise DataError("--corrupt and --query-images both replace the pictures that ask; choose one")
+                raise DataError(
+                    f"{setting('corrupt')} and {setting('query_images')} both replace the pictures that ask; choose one"
+                )
             kind, severity = parse_corruption(self.corrupt)
             object.__setattr__(self, "corrupt", f"{kind}:{severity:g}")
 
@@ -235,7 +253,7 @@ class Spec:
                 try:
                     values[name] = read(values[name])
                 except ValueError as error:
-                    raise DataError(f"{name} is {values[name]!r}, which cannot be read") from error
+                    raise DataError(f"{name} is {values[name]!r}, which cannot be read", field=name) from error
         return cls(**values)
 
     def to_command(self) -> str:
@@ -243,23 +261,23 @@ class Spec:
         data = f"./{self.data}" if self.data.startswith("-") else self.data
         words = [*program.words(), "evaluate", data]
         for field in fields(self)[1:]:
-            value, flag = getattr(self, field.name), "--" + field.name.replace("_", "-")
+            value = getattr(self, field.name)
             if field.name == "columns":
                 for role, column in value:
-                    words += ["--column", f"{role}={column}"]
+                    words += [flag(field.name), f"{role}={column}"]
             elif field.name in FILTERS:
                 if value == ():
-                    words += [flag, ""]
+                    words += [flag(field.name), ""]
                 for column, some in value or ():
                     for one in some:
-                        words += option(flag, write_condition(column, one))
+                        words += option(flag(field.name), write_condition(column, one))
             elif field.name == "ks":
                 if value != field.default:
-                    words += ["--k", *map(str, value)]
+                    words += [flag(field.name), *map(str, value)]
             elif value is True:
-                words.append(flag)
+                words.append(flag(field.name))
             elif value is not None and value != field.default:
-                words += option(flag, str(value))
+                words += option(flag(field.name), str(value))
         return shlex.join(words)
 
     def key(self) -> str:
@@ -354,7 +372,9 @@ def _filter(name: str, given: Any) -> Filter:
     except DataError:
         raise
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name} is {given!r}; write columns and values, as in {{'split': ['test']}}") from error
+        raise DataError(
+            f"{name} is {given!r}; write columns and values, as in {{'split': ['test']}}", field=name
+        ) from error
 
 
 def _of_its_type(name: str, kind: str, value: Any) -> Any:
@@ -362,12 +382,12 @@ def _of_its_type(name: str, kind: str, value: Any) -> Any:
     if kind.startswith("str"):
         value = str(value) if isinstance(value, PathLike) else value
         if not (isinstance(value, str) or (value is None and kind == "str | None")):
-            raise DataError(f"{name} is {value!r}; it is a text")
+            raise DataError(f"{name} is {value!r}; it is a text", field=name)
         _check_text(name, value or "")
     elif kind == "bool" and not isinstance(value, bool):
-        raise DataError(f"{name} is {value!r}; it is true or false")
+        raise DataError(f"{name} is {value!r}; it is true or false", field=name)
     elif name == "columns" and not all(isinstance(one, str) for pair in value for one in pair):
-        raise DataError(f"columns is {value!r}; roles and columns are texts")
+        raise DataError(f"columns is {value!r}; roles and columns are texts", field=name)
     elif name == "columns":
         _check_text(name, "".join(one for pair in value for one in pair))
     return value
@@ -376,24 +396,24 @@ def _of_its_type(name: str, kind: str, value: Any) -> Any:
 def _check_text(name: str, text: str) -> None:
     """Refuse halves of characters, which a command line makes of bytes in another encoding: no report can say them."""
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise DataError(f"{name} is {text!r}, which is not whole Unicode text; write or rename it in UTF-8")
+        raise DataError(f"{name} is {text!r}, which is not whole Unicode text; write or rename it in UTF-8", field=name)
 
 
-def _whole(name: str, value: Any, least: int, most: int, rule: str) -> int:
+def _whole(field: str, name: str, value: Any, least: int, most: int, rule: str) -> int:
     try:
         number = operator.index(value)
     except TypeError as error:
-        raise DataError(f"{name} is {value!r}; {rule}") from error
+        raise DataError(f"{name} is {value!r}; {rule}", field=field) from error
     if number > most:
-        raise DataError(f"{name} is more than {most}; {rule}, and of at most that")
+        raise DataError(f"{name} is more than {most}; {rule}, and of at most that", field=field)
     if isinstance(value, bool) or number < least:
-        raise DataError(f"{name} is {value!r}; {rule}")
+        raise DataError(f"{name} is {value!r}; {rule}", field=field)
     return number
 
 
-def option(flag: str, value: str) -> list[str]:
+def option(name: str, value: str) -> list[str]:
     """Spell an option of the command line; a value that looks like a flag itself is tied to its own."""
-    return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import IntArray, Text
 from ..datasets import MISSING
-from ..errors import DataError
+from ..errors import DataError, setting
 
 QUERY_WORDS = {"query", "queries", "q", "probe", "1", "true", "yes"}
 GALLERY_WORDS = {"gallery", "g", "index", "database", "reference", "0", "false", "no"}
@@ -92,13 +92,14 @@ def by_view(group: Text, view: Text, rows: IntArray) -> Split:
     if len(blank):
         raise DataError(
             f"{len(blank)} of {len(rows)} rows have no view, the first is row {blank[0] + 1}; "
-            "fill it in, or choose rows that have one with --where"
+            f"fill it in, or choose rows that have one with {setting('where')}"
         )
     names = view_names(view[rows])
     if len(names) != 2:
         raise DataError(
             f"a split by view needs exactly two views, the chosen rows have {len(names)}: "
-            f"{', '.join(map(repr, names[:8]))}; choose with --query COL=VALUE and --gallery COL=VALUE"
+            f"{', '.join(map(repr, names[:8]))}; "
+            f"choose with {setting('query', 'COL=VALUE')} and {setting('gallery', 'COL=VALUE')}"
         )
     sides = []
     for name in names:
@@ -127,7 +128,8 @@ def by_role(side: Text, rows: IntArray, column: str) -> Split:
         if word not in known:
             raise DataError(
                 f"row {row + 1}: {column} is {side[row]!r}, which is neither query nor gallery; "
-                "use these two words, or choose with --query COL=VALUE and --gallery COL=VALUE"
+                "use these two words, or "
+                f"choose with {setting('query', 'COL=VALUE')} and {setting('gallery', 'COL=VALUE')}"
             )
     query = rows[np.isin(words, list(QUERY_WORDS))]
     gallery = rows[np.isin(words, list(GALLERY_WORDS))]
@@ -223,5 +225,5 @@ def _natural(name: str) -> tuple[int, int, str, str]:
 
 
 SPLITS = ("by-role", "by-view", "grouped", "random", "leave-one-out")
-"""Names of the query/gallery splits, as ``--split`` takes them; the default is the first of by-role, by-view and
+"""Names of the query/gallery splits, as ``Spec.split`` takes them; the default is the first of by-role, by-view and
 leave-one-out that the columns allow."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray, Tick
 from ..datasets import Shards, one_file
-from ..errors import DataError, needs
+from ..errors import DataError, needs, setting
 from .arithmetic import row_slices
 from .certified import Sizes, one_blas_thread, part_of
 from .record import Ranking, finish
@@ -37,7 +37,7 @@ from .stretch import Asked, Part, merge
 
 MEMORY = 2**30
 EXECUTORS = ("threads", "processes", "dask://HOST:PORT")
-"""As ``--executor`` takes them."""
+"""As ``open_executor`` takes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def part_of_stretch(
 
 @contextmanager
 def open_executor(name: str, workers: int | None = None) -> Iterator[tuple[Executor, int]]:
-    """Open the executor that ``--executor`` names; yields it and the number of its workers.
+    """Open the executor of this name; yields it and the number of its workers.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def open_executor(name: str, workers: int | None = None) -> Iterator[tuple[Execu
         with _dask(name.removeprefix("dask://")) as opened:
             yield opened
     else:
-        raise DataError(f"--executor {name}: no such executor; choose {', '.join(EXECUTORS)}")
+        raise DataError(f"{setting('executor', name)}: no such executor; choose {', '.join(EXECUTORS)}")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import FloatArray, IntArray, Tick
-from ..errors import DataError
+from ..errors import DataError, setting
 from .exact_pass import rank, rank_scores
 from .record import Ranking
 from .relevance import Relevance, Sets
@@ -167,8 +167,8 @@ def _units(vectors: ArrayLike) -> FloatArray:
 
 def _only_cosine(similarity: str) -> None:
     if similarity != "cosine":
-        raise DataError(f"re-ranking is by cosine, not by {similarity}; leave --similarity out")
+        raise DataError(f"re-ranking is by cosine, not by {similarity}; leave {setting('similarity')} out")
 
 
 RERANKERS: dict[str, Callable[..., Ranking]] = {"k-reciprocal": k_reciprocal, "query-expansion": query_expansion}
-"""As ``--rerank`` takes them: name → ranker."""
+"""As ``Spec.rerank`` takes them: name → ranker."""

@@ -27,6 +27,7 @@ from recall_core.errors import DataError
 from recall_core.evaluation.opening import open_run
 from recall_core.evaluation.wiring import evaluate
 from recall_core.images.decoding import decode
+from recall_core.program import flag
 from tests.conftest import ROOT
 from tests.datasets.test_readers import png
 
@@ -279,7 +280,7 @@ def message(case: Case) -> str:
         try:
             case(folder)
         except DataError as error:
-            return re.sub(rf"{re.escape(place)}/(photos/)?", "", str(error))
+            return re.sub(rf"{re.escape(place)}/(photos/)?", "", error.spelled(flag))
     raise AssertionError("nothing was refused")
 
 

@@ -64,7 +64,7 @@ def test_judgements_that_cannot_be_right_are_refused_with_their_line(
 
 
 def test_a_protocol_belongs_to_the_ground_truth_that_has_protocols(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="--protocol easy belongs to ROxford's ground truth"):
+    with pytest.raises(DataError, match="protocol='easy' belongs to ROxford's ground truth"):
         read_judgements(Path(written(tmp_path, "j.qrels", "q 0 a 1\n")), "easy")
     with pytest.raises(DataError, match="no such protocol; choose one of easy, medium, hard"):
         read_judgements(Path(written(tmp_path, "g.json", "{}")), "middle")

@@ -46,7 +46,7 @@ def test_both_unicode_forms_of_a_name_are_one_name(tmp_path: Path) -> None:
 
 def test_another_encoding_is_an_error_that_offers_the_option_and_is_read_when_named(tmp_path: Path) -> None:
     path = write(tmp_path, "id,group\na,Erdő\n".encode("cp1250"))
-    with pytest.raises(DataError, match=r"metadata.csv line 2: byte 0xf5 is not utf-8; .*--encoding cp1250"):
+    with pytest.raises(DataError, match=r"metadata.csv line 2: byte 0xf5 is not utf-8; .*encoding='cp1250'"):
         read_table(path)
     assert read_table(path, encoding="cp1250")["group"].tolist() == ["Erdő"]
 

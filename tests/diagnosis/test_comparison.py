@@ -131,7 +131,7 @@ def test_moves_are_counted_by_outcome_and_ranks() -> None:
 def test_other_queries_are_refused_by_name_or_cut_to_the_common_ones(runs: dict[str, Evaluation]) -> None:
     part = select_queries(runs["colour"], read_filter("orientation=diagonal"))
     n, rest = len(part.table), 60 - len(part.table)
-    with pytest.raises(DataError, match=rf"part lacks {rest} of the 60 queries of whole: '\d+'.*give --common"):
+    with pytest.raises(DataError, match=rf"part lacks {rest} of the 60 queries of whole: '\d+'.*give common="):
         compare({"whole": runs["raw"], "part": part})
     compared = compare({"whole": runs["raw"], "part": part}, common=True)
     assert compared.n_query == n

@@ -70,7 +70,7 @@ def test_zero_vectors_and_skipped_rows_are_nobodys_duplicates() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
 def test_a_threshold_that_is_no_cosine_above_0_is_refused(threshold: float) -> None:
-    with pytest.raises(DataError, match="--threshold"):
+    with pytest.raises(DataError, match="threshold="):
         near(np.eye(2), threshold)
 
 

@@ -130,7 +130,7 @@ def test_a_report_whose_parts_do_not_fit_is_a_data_error(saved: Path, changed: d
 
 
 def test_a_former_run_is_replaced_only_when_asked_and_other_files_never(lab: Evaluation, saved: Path) -> None:
-    with pytest.raises(DataError, match="replace it with --force"):
+    with pytest.raises(DataError, match="replace it with force=True"):
         lab.save(saved)
     lab.save(saved, force=True)
     other = saved.parent / "other"

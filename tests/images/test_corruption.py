@@ -143,7 +143,7 @@ def test_a_spec_spells_it_in_one_way_and_has_a_seed_only_where_something_is_draw
 
 @pytest.mark.parametrize("other", [{"scores": "s.npy"}, {"embeddings": "e.npy"}, {"query_images": "q.npy"}])
 def test_a_spec_refuses_it_where_no_clean_picture_is_encoded(other):
-    with pytest.raises(rc.DataError, match="--corrupt"):
+    with pytest.raises(rc.DataError, match="corrupt="):
         Spec(corrupt="noise:0.4", **other)
 
 

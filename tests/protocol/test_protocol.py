@@ -45,7 +45,7 @@ def test_a_blank_is_no_second_view() -> None:
 
 
 def test_a_protocol_without_judgements_is_refused() -> None:
-    with pytest.raises(DataError, match="--protocol hard belongs to ROxford's ground truth"):
+    with pytest.raises(DataError, match="protocol='hard' belongs to ROxford's ground truth"):
         resolved(dataset(**LAB), protocol="hard")
 
 
@@ -82,7 +82,7 @@ def test_a_role_column_comes_before_views_and_leave_one_out_comes_last() -> None
 
 
 def test_without_a_rule_of_relevance_the_columns_are_listed() -> None:
-    with pytest.raises(DataError, match=r"choose one with --relevant COLUMN: shape, size"):
+    with pytest.raises(DataError, match=r"choose one with relevant='COLUMN': shape, size"):
         resolved(dataset(shape=["o", "o"], size=["1", "2"]))
 
 
@@ -93,7 +93,7 @@ def test_a_seed_is_kept_only_where_something_is_drawn() -> None:
 
 
 def test_leave_one_out_has_no_other_direction() -> None:
-    with pytest.raises(DataError, match="leave --both out"):
+    with pytest.raises(DataError, match="leave both= out"):
         resolved(dataset(**LAB), split="leave-one-out", both=True)
 
 
@@ -174,7 +174,7 @@ def test_a_training_draw_leaves_the_rest_for_evaluation() -> None:
 
 def test_an_encoder_that_learns_takes_the_rows_marked_train_or_says_what_is_missing() -> None:
     assert defaults.fill_defaults(dataset(**LAB), Spec(), fitted=True).train == "split=train"
-    with pytest.raises(DataError, match="no rows with split=train; choose --train grouped"):
+    with pytest.raises(DataError, match="no rows with split=train; choose train='grouped'"):
         defaults.fill_defaults(dataset(label=["x", "x"]), Spec(), fitted=True)
 
 

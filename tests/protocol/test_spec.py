@@ -73,11 +73,11 @@ def test_a_filter_reads_back_whatever_its_letters(conditions: Filter) -> None:
         ({"ks": (True,)}, "k is True"),
         ({"ks": ("5",)}, "k is '5'"),
         ({"ks": ()}, "no k is given"),
-        ({"query": ()}, "--query and --gallery go together"),
-        ({"query": (), "gallery": (), "split": "random"}, "leave --split out"),
+        ({"query": ()}, "query= and gallery= go together"),
+        ({"query": (), "gallery": (), "split": "random"}, "leave split= out"),
         ({"relevant": "a", "relevant_pairs": "b"}, "two rules of relevance"),
-        ({"gallery_embeddings": "g.npy"}, "needs --embeddings"),
-        ({"ids": "ids.txt"}, "names the rows of --embeddings"),
+        ({"gallery_embeddings": "g.npy"}, "needs embeddings="),
+        ({"ids": "ids.txt"}, "names the rows of embeddings="),
         ({"seed": -1}, "the seed is -1; a seed is a whole number of at least 0"),
         ({"seed": "3"}, "the seed is '3'"),
         ({"where": "split=test"}, "write columns and values, as in {'split': \\['test'\\]}"),
@@ -87,8 +87,9 @@ def test_a_filter_reads_back_whatever_its_letters(conditions: Filter) -> None:
     ],
 )
 def test_choices_that_contradict_each_other_are_refused(choices: dict, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as raised:
         Spec(data="x", **choices)
+    assert raised.value.field in {*choices, "gallery"}  # of query and gallery, the one that is missing
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import metrics, protocol
 from ...arrays import IntArray, PhaseTick
 from ...datasets import Dataset, row_digests
-from ...errors import DataError
+from ...errors import DataError, setting
 from ...evaluation import split_units
 from ...metrics import NoRelevant, Score, paired_difference
 from ...protocol import Finding, Spec, note
@@ -261,7 +261,7 @@ def experiment_of(
     index : sequence of str, optional
         As ``configurations`` takes them; all by default, none where only runs are given.
     runs : sequence of str
-        Files of scores or TREC runs, as ``--scores`` takes them: answers of other systems to the same queries.
+        Files of scores or TREC runs, as ``Spec.scores`` takes them: answers of other systems to the same queries.
     encoded : (n_item, n_dim) array, optional
         As ``evaluate`` takes it.
     **choices
@@ -276,8 +276,8 @@ def experiment_of(
     """
     if spec.scores or spec.rerank or spec.slice or spec.similarity != "cosine":
         raise DataError(
-            "an index is compared with the cosines of vectors, on all queries; leave --scores, --rerank, "
-            "--similarity and --slice out"
+            f"an index is compared with the cosines of vectors, on all queries; leave {setting('scores')}, "
+            f"{setting('rerank')}, {setting('similarity')} and {setting('slice')} out"
         )
     spec = protocol.resolve(dataset, spec)
     splits = protocol.directions(dataset, spec)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import IntArray
-from ...errors import DataError, needs
+from ...errors import DataError, needs, setting
 from ...ranking import Vectors
 
 
@@ -125,11 +125,13 @@ def _read_values(given: str, rest: str, usual: Mapping[str, tuple[int, ...]]) ->
     for part in filter(None, rest.split(",")):
         name, _, some = part.partition("=")
         if name not in usual:
-            raise DataError(f"--index {given}: {name!r} is none of its numbers: {', '.join(usual) or 'it has none'}")
+            raise DataError(
+                f"{setting('index', given)}: {name!r} is none of its numbers: {', '.join(usual) or 'it has none'}"
+            )
         try:
             values[name] = tuple(int(value) for value in some.split("/"))
         except ValueError:
-            raise DataError(f"--index {given}: {name} is {some!r}; write whole numbers, apart by /") from None
+            raise DataError(f"{setting('index', given)}: {name} is {some!r}; write whole numbers, apart by /") from None
     return values
 
 
@@ -138,13 +140,13 @@ def _check_values(given: str, values: Mapping[str, tuple[int, ...]], n_gallery: 
         for value in some:
             least = 2 if name == "M" else 1
             if value < least:
-                raise DataError(f"--index {given}: {name} is {value}; it is at least {least}")
+                raise DataError(f"{setting('index', given)}: {name} is {value}; it is at least {least}")
             if name == "nlist" and value > n_gallery:
-                raise DataError(f"--index {given}: {value} lists for {n_gallery} items; take fewer lists")
+                raise DataError(f"{setting('index', given)}: {value} lists for {n_gallery} items; take fewer lists")
             if name == "m" and n_dim % value:
                 whole = ", ".join(str(m) for m in range(1, n_dim + 1) if n_dim % m == 0)
                 raise DataError(
-                    f"--index {given}: {n_dim} dimensions cannot be cut into m={value}; take one of {whole}"
+                    f"{setting('index', given)}: {n_dim} dimensions cannot be cut into m={value}; take one of {whole}"
                 )
 
 

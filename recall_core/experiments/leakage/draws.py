@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ... import images, metrics, protocol, ranking
 from ...arrays import Array, FloatArray, IntArray, Text
 from ...datasets import MISSING, Dataset
-from ...errors import DataError
+from ...errors import DataError, setting
 from ...metrics import Score
 from ...protocol import Spec, Split
 from ...ranking import Relevance, Vectors, exact_block, prepare
@@ -161,7 +161,7 @@ def halves(dataset: Dataset, spec: Spec | None = None, *, encoded: Array | None 
 def random_draw(halves: Halves, seed: int) -> Draw:
     """How many queries lose their partner if a random half asks, and what does R@k become?
 
-    The numbers of ``evaluate --split random --seed N``.
+    The numbers of ``evaluate(split="random", seed=N)``.
     """
     return _draw(halves, halves.spec.replace(seed=seed))
 
@@ -294,7 +294,7 @@ def needed(dataset: Dataset, role: str) -> Text:
     if cells is None:
         raise DataError(
             f"this part needs a column that says the {role}, and {dataset.name} has none of the usual names; "
-            f"name yours with --column {role}=COLUMN: {', '.join(map(str, dataset.table.columns))}"
+            f"name yours with {setting('columns', f'{role}=COLUMN')}: {', '.join(map(str, dataset.table.columns))}"
         )
     return cells
 

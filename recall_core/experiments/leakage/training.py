@@ -181,8 +181,8 @@ def material(dataset: Dataset, spec: Spec | None = None) -> Material:
 def train_and_compare(material: Material, seed: int) -> TrainingRun:
     """What does a training draw that parts groups do to the score of a fitted encoder?
 
-    Both arms train on two thirds: of the images, or of the groups (the draws of ``--train random`` and
-    ``--train grouped``). From the images not trained on, in a random order, each arm evaluates the first of each group
+    Both arms train on two thirds: of the images, or of the groups (the draws of ``train="random"`` and
+    ``train="grouped"``). From the images not trained on, in a random order, each arm evaluates the first of each group
     until there are a sixth as many as all images (60 of the lab's 360), or as many as both arms have. Evaluation is
     leave-one-out among these, so no near-duplicate is in the gallery.
 
