@@ -234,12 +234,12 @@ def _made(size: int) -> Asked:
 
 
 def _measure_chosen(dataset: Dataset, spec: Spec, progress: PhaseTick) -> Found:
-    encoded = cached.encoded(dataset, spec)
-    return Found.of(index.experiment_of(dataset, spec, encoded=encoded, seed=spec.seed or 0, progress=progress)[2])
+    encoded, plan = cached.encoded(dataset, spec), index.Plan(seed=spec.seed or 0)
+    return Found.of(index.experiment_of(dataset, spec, plan, encoded=encoded, progress=progress)[2])
 
 
 def _measure_made(size: int, progress: PhaseTick) -> Found:
-    return Found.of(index.run_experiment(*index.synthetic(size, N_DIM, N_QUERY), progress=progress))
+    return Found.of(index.run_experiment(index.synthetic(size, N_DIM, N_QUERY), progress=progress))
 
 
 def _progress_words(one: Run) -> str:

@@ -56,15 +56,15 @@ def run(parsed: argparse.Namespace) -> None:
         raise DataError("--queries and --threads are at least 1, --seed at least 0")
     if not 0 < parsed.share < 1:
         raise DataError(f"--share {parsed.share}: a part of the groups, between 0 and 1")
-    choices = {
-        "ks": tuple(parsed.k),
-        "latency": None if parsed.latency is None else parsed.latency / 1000,
-        "memory": None if parsed.memory is None else parsed.memory * 2**20,
-        "share": parsed.share,
-        "seed": parsed.seed or 0,
-        "threads": parsed.threads,
-        "progress": teller(),
-    }
+    plan = index.Plan(
+        ks=tuple(parsed.k),
+        latency=None if parsed.latency is None else parsed.latency / 1000,
+        memory=None if parsed.memory is None else parsed.memory * 2**20,
+        share=parsed.share,
+        seed=parsed.seed or 0,
+        threads=parsed.threads,
+    )
+    told = teller()
     spelled: dict[str, object] = {}
     if parsed.synthetic is not None:
         items, _, dimensions = parsed.synthetic.partition("x")
@@ -73,11 +73,13 @@ def run(parsed: argparse.Namespace) -> None:
             raise DataError(f"--synthetic {parsed.synthetic!r} is not of the form ITEMSxDIMENSIONS, as in 100000x64")
         made = index.synthetic(n, n_dim, parsed.queries, seed=parsed.seed or 0)
         tried = index.configurations(n, n_dim, parsed.index or ())
-        whole = index.run_experiment(*made, tried=tried, no_relevant=parsed.no_relevant, **choices)
+        whole = index.run_experiment(made, plan, tried=tried, no_relevant=parsed.no_relevant, progress=told)
     else:
         spec = spec_of(parsed)
         dataset = load_data(spec)
-        resolved, direction, whole = index.experiment_of(dataset, spec, index=parsed.index, runs=parsed.runs, **choices)
+        resolved, direction, whole = index.experiment_of(
+            dataset, spec, plan, index=parsed.index, runs=parsed.runs, progress=told
+        )
         spelled = {"spec": resolved.to_json(), "direction": direction}
     if parsed.csv is not None:
         writable(parsed.csv).write_text(index.ann_csv(whole), encoding="utf-8")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recall_core import cli
 from recall_core.errors import DataError, MissingDependency
 from recall_core.experiments.index import experiment, kinds, report
+from recall_core.experiments.index.experiment import Plan, Problem
 from recall_core.experiments.index.overlap import outcomes, overlap
 from recall_core.metrics.measures import item_recall, recall
 from recall_core.ranking.exact_pass import rank, rank_scores
@@ -26,7 +27,7 @@ LAB = str(DATA / "glyphlab")
 SMALL = ["hnsw:M=8,efConstruction=40,efSearch=8/64", "ivf-flat:nlist=16,nprobe=1/16", "ivf-pq:nlist=8,m=4,nprobe=8"]
 
 
-def clustered(seed: int, n_group: int = 40, n_dim: int = 16, per_group: int = 5) -> experiment.Synthetic:
+def clustered(seed: int, n_group: int = 40, n_dim: int = 16, per_group: int = 5) -> Problem:
     return experiment.synthetic(n_group * per_group, n_dim, 2 * n_group, seed=seed, per_group=per_group)
 
 
@@ -142,12 +143,9 @@ def test_the_experiment_recovers_a_planted_index_error() -> None:
     relevance = Relevance.of(Sets.from_lists([[r] for r in right]), 120)
     assert (label[right] == asked).all()
     found = experiment.run_experiment(
-        query,
-        gallery,
-        relevance,
-        asked,
+        Problem(query, gallery, relevance, asked),
+        Plan(ks=(1, 120)),
         tried=kinds.configurations(120, 61, ["ivf-flat:nlist=2,nprobe=1"]),
-        ks=(1, 120),
     )
     (row,) = experiment.trial_table(found).to_dict("records")
     far = (asked[found.test] % 3 == 0).mean()
@@ -164,14 +162,14 @@ def numbers(trial: experiment.Trial) -> tuple[object, ...]:
 def test_tuning_never_sees_test_queries() -> None:
     data = clustered(2)
     tried = kinds.configurations(*data.gallery.shape, SMALL)
-    first = experiment.run_experiment(data.query, data.gallery, data.relevance, data.groups, tried=tried, ks=(1, 5))
+    first = experiment.run_experiment(data, Plan(ks=(1, 5)), tried=tried)
     # Poison: other vectors and other right answers for every test query, whatever would suit another configuration.
     query, index = data.query.copy(), data.relevance.relevant.index.copy()
     query[first.test] = np.random.default_rng(9).standard_normal((len(first.test), query.shape[1]))
     index[first.test] = np.roll(index[first.test], 7)
     sets = Sets(index, data.relevance.relevant.indptr, data.relevance.relevant.positions)
     poisoned = experiment.run_experiment(
-        query, data.gallery, Relevance.of(sets, 200), data.groups, tried=tried, ks=(1, 5)
+        data._replace(query=query, relevance=Relevance.of(sets, 200)), Plan(ks=(1, 5)), tried=tried
     )
     assert [numbers(one) for one in first.trials] == [numbers(one) for one in poisoned.trials]
     assert [one.name for one in first.tested] == [one.name for one in poisoned.tested]
@@ -189,9 +187,7 @@ def test_tuning_is_handed_the_validation_queries_alone(monkeypatch: pytest.Monke
         return tune(asked, *rest)
 
     monkeypatch.setattr(experiment, "_tune", watched)
-    found = experiment.run_experiment(
-        data.query, data.gallery, data.relevance, data.groups, tried=kinds.configurations(200, 16, SMALL[:1])
-    )
+    found = experiment.run_experiment(data, tried=kinds.configurations(200, 16, SMALL[:1]))
     assert seen == [len(found.validation)] * 2
 
 
@@ -211,9 +207,7 @@ def test_no_group_both_tunes_and_is_measured(groups: list[int], seed: int, share
 
 def test_the_best_on_validation_is_measured_and_of_equals_the_first() -> None:
     data = clustered(5)
-    found = experiment.run_experiment(
-        data.query, data.gallery, data.relevance, data.groups, tried=kinds.configurations(200, 16, [*SMALL, "flat"])
-    )
+    found = experiment.run_experiment(data, tried=kinds.configurations(200, 16, [*SMALL, "flat"]))
     values = experiment.trial_table(found, "validation")
     for name in ("hnsw", "ivf-flat", "ivf-pq", "flat"):
         best = values[values["index"] == name]["recall@10"].idxmax()  # the first of the highest
@@ -226,12 +220,12 @@ def test_the_best_on_validation_is_measured_and_of_equals_the_first() -> None:
 def test_a_budget_of_memory_leaves_out_what_is_too_large() -> None:
     data = clustered(5)
     tried = kinds.configurations(200, 16, [*SMALL, "flat"])
-    free = experiment.run_experiment(data.query, data.gallery, data.relevance, data.groups, tried=tried)
+    free = experiment.run_experiment(data, tried=tried)
     size = {one.index: one.cost.index_bytes for one in free.trials}
     budget = size["ivf-pq"]
-    bound = experiment.run_experiment(data.query, data.gallery, data.relevance, data.groups, tried=tried, memory=budget)
+    bound = experiment.run_experiment(data, Plan(memory=budget), tried=tried)
     assert [one.index for one in bound.tested] == [one for one, needed in size.items() if needed <= budget]
-    nothing = experiment.run_experiment(data.query, data.gallery, data.relevance, data.groups, tried=tried, latency=0.0)
+    nothing = experiment.run_experiment(data, Plan(latency=0.0), tried=tried)
     assert (nothing.tested, nothing.chosen) == ((), None)
     assert "no configuration keeps the budget" in nothing.findings[0].message
 
@@ -240,9 +234,7 @@ def test_junk_is_left_out_and_pushes_nothing_out() -> None:
     data = clustered(6)
     nearest = rank(data.query, data.gallery, data.relevance, top=3).top_position
     relevance = Relevance(data.relevance.relevant, Sets.from_lists(nearest.tolist()), 200)
-    found = experiment.run_experiment(
-        data.query, data.gallery, relevance, data.groups, tried=kinds.configurations(200, 16, ["flat"]), ks=(1, 10)
-    )
+    found = experiment.run_experiment(data._replace(relevance=relevance), tried=kinds.configurations(200, 16, ["flat"]))
     (one,) = found.tested
     exact = found.exact.select(found.test)
     assert np.array_equal(one.ranking.top_position, exact.top_position[:, :10])
@@ -254,9 +246,7 @@ def test_copies_in_the_gallery_are_told() -> None:
     data = clustered(7)
     gallery = data.gallery.copy()
     gallery[100:130] = gallery[:30]
-    found = experiment.run_experiment(
-        data.query, gallery, data.relevance, data.groups, tried=kinds.configurations(200, 16, SMALL[:1])
-    )
+    found = experiment.run_experiment(data._replace(gallery=gallery), tried=kinds.configurations(200, 16, SMALL[:1]))
     (finding,) = [one for one in found.findings if one.kind == "copies"]
     assert (found.n_copy, finding.count) == (30, 30)
     assert "overlap with the exact list is too low" in finding.message
@@ -267,9 +257,7 @@ def test_a_run_of_ones_own_is_compared_by_its_own_scores_on_all_queries() -> Non
     similar = exact_block(prepare(data.query), prepare(data.gallery))
     similar[:, ::2] = np.nan  # this system never returns every second item
     mine = rank_scores(similar, data.relevance, top=10)
-    found = experiment.run_experiment(
-        data.query, data.gallery, data.relevance, data.groups, tried=(), runs={"mine": mine}
-    )
+    found = experiment.run_experiment(data, tried=(), runs={"mine": mine})
     (row,) = experiment.trial_table(found).to_dict("records")
     assert (row["name"], row["index"], len(found.test), found.chosen) == ("mine", "run", 80, None)
     assert row["recall@1"] == recall(mine, 1).value
@@ -407,7 +395,5 @@ def test_without_faiss_the_message_names_the_command(monkeypatch: pytest.MonkeyP
 
 def test_report_states_the_limit_of_validity() -> None:
     data = clustered(9)
-    found = experiment.run_experiment(
-        data.query, data.gallery, data.relevance, data.groups, tried=kinds.configurations(200, 16, SMALL[:1])
-    )
+    found = experiment.run_experiment(data, tried=kinds.configurations(200, 16, SMALL[:1]))
     assert "200 items of 16 dimensions" in report.ann_text(found)

@@ -43,7 +43,7 @@ def anew() -> Iterator[None]:
 def small() -> Found:
     """An experiment on few made vectors with an index that looks into one list only, and so loses some."""
     tried = configurations(400, 8, ["ivf-flat:nlist=40,nprobe=1/40", "flat"])
-    return Found.of(experiment.run_experiment(*experiment.synthetic(400, 8, 80), tried=tried))
+    return Found.of(experiment.run_experiment(experiment.synthetic(400, 8, 80), tried=tried))
 
 
 def printed(app: AppTest, capsys: pytest.CaptureFixture) -> dict:
@@ -311,7 +311,7 @@ def test_progress_grows_step_by_step_to_the_whole(turn: threading.Lock) -> None:
             progress(step, done, total)
             shares.append((one.share, one.seconds_left is None))
 
-        experiment.run_experiment(*experiment.synthetic(100, 8, 20), progress=tell)
+        experiment.run_experiment(experiment.synthetic(100, 8, 20), progress=tell)
 
     one.want(compute, turn)
     assert one.over.wait(60)

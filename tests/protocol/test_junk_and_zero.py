@@ -185,7 +185,8 @@ def test_the_experiments_find_nothing_for_a_zero_query_either():
     assert np.flatnonzero(np.isnan(block).any(axis=1)).tolist() == [3, 10]
     run = training.train_and_compare(training.material(data), 0)
     assert all(0 <= value <= 1 for arm in run.arms for value in arm.scores.values())
-    _, _, experiment = engine_experiment.experiment_of(data, Spec(split="leave-one-out"), index=("flat",), ks=(1, 3))
+    spec, plan = Spec(split="leave-one-out"), engine_experiment.Plan(ks=(1, 3))
+    _, _, experiment = engine_experiment.experiment_of(data, spec, plan, index=("flat",))
     asked = [(trial, experiment.test) for trial in experiment.tested]
     asked += [(trial, experiment.validation) for trial in experiment.trials]
     for trial, at in asked:

@@ -93,7 +93,7 @@ def _index_trials(key: str) -> pd.DataFrame:
     made = synthetic(INDEX_SIZE, INDEX_DIM, INDEX_QUERIES)
     found = []
     for one in configurations(INDEX_SIZE, INDEX_DIM, [INDEX]):
-        whole = run_experiment(*made, tried=[one])
+        whole = run_experiment(made, tried=[one])
         found.append(trial_table(whole).assign(n_query=len(whole.test), effort=one.search))
     return pd.concat(found, ignore_index=True)
 

@@ -147,24 +147,8 @@ class Experiment:
         return self.ks[-1]
 
 
-def run_experiment(
-    query: ArrayLike | Vectors,
-    gallery: ArrayLike | Vectors,
-    relevance: Relevance,
-    groups: ArrayLike,
-    *,
-    tried: Sequence[Configuration] | None = None,
-    runs: Mapping[str, Ranking] | None = None,
-    ks: Sequence[int] = KS,
-    latency: float | None = None,
-    memory: float | None = None,
-    share: float = SHARE,
-    seed: int = 0,
-    threads: int = 1,
-    no_relevant: NoRelevant = "miss",
-    progress: PhaseTick | None = None,
-) -> Experiment:
-    """How much of the error is the representation's, and how much the index's?
+class Problem(NamedTuple):
+    """What an index is measured on.
 
     Parameters
     ----------
@@ -173,11 +157,20 @@ def run_experiment(
     relevance : Relevance
     groups : (n_query,) labels
         The independent unit of each query; a group tunes or is measured, never both.
-    tried : sequence of Configuration, optional
-        ``configurations(n_gallery, n_dim)`` by default; none where only runs are compared, and then all queries are
-        measured.
-    runs : mapping of name to Ranking, optional
-        What other systems answered to all queries; see ``ranking.rank_scores``.
+    """
+
+    query: Any
+    gallery: Any
+    relevance: Relevance
+    groups: ArrayLike
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an index is tuned, chosen and measured.
+
+    Parameters
+    ----------
     ks : sequence of int
         Cuts. The largest decides, and is how many items an index is asked for.
     latency : float, optional
@@ -190,8 +183,39 @@ def run_experiment(
         Of the draw of groups, and of the indexes.
     threads : int
         With which indexes are built. More than one is faster, but then HNSW differs a little from run to run.
+    """
+
+    ks: Sequence[int] = KS
+    latency: float | None = None
+    memory: float | None = None
+    share: float = SHARE
+    seed: int = 0
+    threads: int = 1
+
+
+def run_experiment(
+    problem: Problem,
+    plan: Plan = Plan(),
+    *,
+    tried: Sequence[Configuration] | None = None,
+    runs: Mapping[str, Ranking] | None = None,
+    no_relevant: NoRelevant = "miss",
+    progress: PhaseTick | None = None,
+) -> Experiment:
+    """How much of the error is the representation's, and how much the index's?
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : Plan
+    tried : sequence of Configuration, optional
+        ``configurations(n_gallery, n_dim)`` by default; none where only runs are compared, and then all queries are
+        measured.
+    runs : mapping of name to Ranking, optional
+        What other systems answered to all queries; see ``ranking.rank_scores``.
     no_relevant : {"miss", "exclude"}
         As in ``metrics.recall``.
+    progress : callable, optional
 
     Returns
     -------
@@ -206,20 +230,20 @@ def run_experiment(
     MissingDependency
         faiss is not installed.
     """
-    ks = tuple(sorted({metrics.checked_k(k) for k in ks}))
-    q, g = (_prepared(v, name) for v, name in ((query, "query vectors"), (gallery, "gallery vectors")))
-    code = np.unique(np.asarray(groups), return_inverse=True)[1]
+    ks = tuple(sorted({metrics.checked_k(k) for k in plan.ks}))
+    q, g = _prepared(problem.query, "query vectors"), _prepared(problem.gallery, "gallery vectors")
+    relevance, code = problem.relevance, np.unique(np.asarray(problem.groups), return_inverse=True)[1]
     depth = min(ks[-1], len(g))
     tried = configurations(len(g), g.n_dim) if tried is None else tuple(tried)
-    validation, test = draw_validation(code, share=share, seed=seed) if tried else _nobody(len(q))
+    validation, test = draw_validation(code, share=plan.share, seed=plan.seed) if tried else _nobody(len(q))
     tell = _Teller(progress, 1 + len({(one.index, one.build) for one in tried}))
     tell("exact ranking")
     start, cpu = time.perf_counter(), time.process_time()
     exact = without_answers(rank(q, g, relevance, top=depth + 1), q.without_direction())
     spent = (time.perf_counter() - start) / max(len(q), 1), (time.process_time() - cpu) / max(len(q), 1)
-    rule = Rule(ks[-1], no_relevant, latency, memory)
+    rule = Rule(ks[-1], no_relevant, plan.latency, plan.memory)
     asked = Questions(q.take(validation), g, relevance.select(validation), depth)
-    trials, best = _tune(asked, tried, rule, threads, seed, tell)
+    trials, best = _tune(asked, tried, rule, plan, tell)
     asked = Questions(q.take(test), g, relevance.select(test), depth)
     tested = [_answered(*built, asked) for _, built in best]
     tested += [_of_run(name, one.select(test)) for name, one in (runs or {}).items()]
@@ -237,8 +261,8 @@ def run_experiment(
         n_gallery=len(g),
         n_dim=g.n_dim,
         n_copy=_n_copies(g),
-        threads=threads,
-        seed=seed,
+        threads=plan.threads,
+        seed=plan.seed,
         no_relevant=no_relevant,
     )
     tell("done")
@@ -248,24 +272,27 @@ def run_experiment(
 def experiment_of(
     dataset: Dataset,
     spec: Spec,
+    plan: Plan = Plan(),
     *,
     index: Sequence[str] | None = None,
     runs: Sequence[str] = (),
     encoded: NDArray[Any] | None = None,
-    **choices: Any,
+    progress: PhaseTick | None = None,
 ) -> tuple[Spec, str, Experiment]:
-    """Run ``experiment`` on a data set: its first direction, by the spec's vectors and relevance.
+    """Run the experiment on a data set: its first direction, by the spec's vectors and relevance.
 
     Parameters
     ----------
+    dataset : Dataset
+    spec : Spec
+    plan : Plan
     index : sequence of str, optional
         As ``configurations`` takes them; all by default, none where only runs are given.
     runs : sequence of str
         Files of scores or TREC runs, as ``Spec.scores`` takes them: answers of other systems to the same queries.
     encoded : (n_item, n_dim) array, optional
         As ``evaluate`` takes it.
-    **choices
-        Of ``experiment``.
+    progress : callable, optional
 
     Returns
     -------
@@ -287,8 +314,8 @@ def experiment_of(
     relevance = protocol.relate(dataset, spec, split)
     others = {}
     for name in runs:
-        matrix, more = protocol.score_matrix(dataset, Path(name), split, choices.get("ks", KS))
-        others[name] = rank_scores(matrix, relevance, top=max(choices.get("ks", KS)))
+        matrix, more = protocol.score_matrix(dataset, Path(name), split, plan.ks)
+        others[name] = rank_scores(matrix, relevance, top=max(plan.ks))
         found += more
     if len(kept) > 1:
         found.append(note("direction", f"one direction of {len(kept)}: {split.name}"))
@@ -296,9 +323,8 @@ def experiment_of(
     tried = () if runs and not index else configurations(len(gallery), gallery.shape[1], index or ())
     units = split_units(dataset, split)
     policy: Any = spec.no_relevant
-    whole = run_experiment(
-        asked[split.query], gallery, relevance, units, tried=tried, runs=others, no_relevant=policy, **choices
-    )
+    problem = Problem(asked[split.query], gallery, relevance, units)
+    whole = run_experiment(problem, plan, tried=tried, runs=others, no_relevant=policy, progress=progress)
     return spec, split.name, replace(whole, findings=(*found, *whole.findings))
 
 
@@ -377,16 +403,7 @@ def trial_table(whole: Experiment, part: str = "test") -> pd.DataFrame:
     return made
 
 
-class Synthetic(NamedTuple):
-    """Clustered vectors with known groups: see ``synthetic``."""
-
-    query: NDArray[np.float32]
-    gallery: NDArray[np.float32]
-    relevance: Relevance
-    groups: IntArray
-
-
-def synthetic(n_gallery: int, n_dim: int, n_query: int, *, seed: int = 0, per_group: int = 10) -> Synthetic:
+def synthetic(n_gallery: int, n_dim: int, n_query: int, *, seed: int = 0, per_group: int = 10) -> Problem:
     """Vectors in many small clusters: each group has a centre, ``per_group`` gallery items around it, and two queries.
 
     Nothing leaves float32, so a million vectors need no more memory than themselves.
@@ -405,7 +422,7 @@ def synthetic(n_gallery: int, n_dim: int, n_query: int, *, seed: int = 0, per_gr
     query = centre[asking] + np.float32(NOISE) * rng.standard_normal((n_query, n_dim), np.float32)
     order = np.argsort(group, kind="stable")
     indptr = np.searchsorted(group[order], np.arange(n_group + 1))
-    return Synthetic(query, gallery, Relevance.of(Sets(asking, indptr, order), n_gallery), asking)
+    return Problem(query, gallery, Relevance.of(Sets(asking, indptr, order), n_gallery), asking)
 
 
 NOISE = 1.0
@@ -434,7 +451,7 @@ Built = tuple[Configuration, Any, Cost]
 
 
 def _tune(
-    asked: Questions, tried: Sequence[Configuration], rule: Rule, threads: int, seed: int, tell: _Teller
+    asked: Questions, tried: Sequence[Configuration], rule: Rule, plan: Plan, tell: _Teller
 ) -> tuple[list[Trial], list[tuple[int, Built]]]:
     """Try every configuration on the validation queries, which are all that is seen here.
 
@@ -448,7 +465,7 @@ def _tune(
         for one in same:
             if index is None:
                 tell(one.label)
-                index, cost = _timed_build(one, asked.gallery, threads, seed)
+                index, cost = _timed_build(one, asked.gallery, plan)
             built[len(trials)] = one, index, cost
             trials.append(_answered(one, index, cost, asked))
         rivals = [*([best[name][0]] if name in best else []), *built]
@@ -470,11 +487,11 @@ def _choose(trials: Sequence[Trial], rule: Rule) -> int | None:
     return max(kept, key=lambda i: (hits[i], -i), default=None)
 
 
-def _timed_build(configuration: Configuration, gallery: Vectors, threads: int, seed: int) -> tuple[Any, Cost]:
+def _timed_build(configuration: Configuration, gallery: Vectors, plan: Plan) -> tuple[Any, Cost]:
     faiss = import_faiss()
     resident = faiss.get_mem_usage_kb()
     start, cpu = time.perf_counter(), time.process_time()
-    index = build(configuration, gallery, threads=threads, seed=seed)
+    index = build(configuration, gallery, threads=plan.threads, seed=plan.seed)
     spent, used = time.perf_counter() - start, time.process_time() - cpu
     grown = 1024.0 * max(faiss.get_mem_usage_kb() - resident, 0)
     cost = Cost(build_seconds=spent, build_cpu_seconds=used, index_bytes=written_size(index), memory_bytes=grown)
