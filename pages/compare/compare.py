@@ -6,6 +6,7 @@ from pages.compare import run_table
 from pages.shared.components import copying, findings_banner
 from pages.shared.frame import shell
 from pages.shared.words import _, plain
+from pages.shared.words.labels import labels, problem_text
 from recall_core import diagnosis
 from recall_core.errors import DataError
 
@@ -25,12 +26,12 @@ if len(names) < 2:
         )
     )
     st.stop()
-common = st.toggle(_("Compare the queries that all have, where they differ"), key="common", bind="query-params")
+common = st.toggle(labels()["common"], key="common", bind="query-params")
 evaluations = run_table.evaluations(here, names, there)
 try:
     compared = diagnosis.compare(evaluations, common=common)
 except DataError as problem:
-    st.error(plain(str(problem)))
+    st.error(plain(problem_text(problem)))
     st.stop()
 
 findings_banner.findings(evaluations[names[0]].dataset, compared.findings)

@@ -11,6 +11,7 @@ from pages.shared.components import score_tables, triage
 from pages.shared.failure_list import signed
 from pages.shared.frame import settings, shell
 from pages.shared.words import _, plain, plural
+from pages.shared.words.labels import problem_text
 from recall_core import diagnosis, evaluation
 from recall_core.errors import DataError
 
@@ -82,7 +83,7 @@ def _edit(where: str) -> None:
     try:
         diagnosis.edit_tag_list(where, names)
     except DataError as problem:
-        st.session_state["tag_problem"] = str(problem)
+        st.session_state["tag_problem"] = problem_text(problem)
 
 
 def _corrected(here: shell.Here, judged: int) -> None:

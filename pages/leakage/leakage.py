@@ -7,6 +7,7 @@ from pages.shared.components import findings_banner
 from pages.shared.frame import shell
 from pages.shared.learner import leakage_runs
 from pages.shared.words import _, plain
+from pages.shared.words.labels import problem_text
 from recall_core.errors import DataError
 
 here = shell.here()
@@ -17,5 +18,5 @@ chosen = leakage_runs.choose(here)
 try:
     leakage_parts.PARTS[chosen.part](chosen, {**here.query, **chosen.link})
 except DataError as reason:
-    st.warning(_("These data cannot show this part:") + " " + plain(str(reason)))
+    st.warning(_("These data cannot show this part:") + " " + plain(problem_text(reason)))
     shell.quiet(_("Choose other columns above, other data, or another part."))

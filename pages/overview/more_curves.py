@@ -9,6 +9,7 @@ from pages.shared.frame import shell
 from pages.shared.frame.shell import quiet
 from pages.shared.keys import key
 from pages.shared.words import _, number, plain
+from pages.shared.words.labels import problem_text
 from recall_core import diagnosis
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
@@ -40,7 +41,7 @@ def _similarities(here: shell.Here, evaluation: Evaluation) -> None:
     try:
         found = cached.similarities(here.dataset, evaluation)
     except DataError as problem:
-        st.info(plain(str(problem)))
+        st.info(plain(problem_text(problem)))
         return
     table, title = found.histogram(), _("Similarity of pairs")
     chart_downloads.draw(charts.similarities(table), config=chart_downloads.CONFIG, key="pair_similarities", alt=title)
@@ -56,7 +57,7 @@ def _map(here: shell.Here, evaluation: Evaluation, only: Filter) -> None:
     try:
         found = cached.pca_map(here.dataset, evaluation, here.k)
     except DataError as problem:
-        st.info(plain(str(problem)))
+        st.info(plain(problem_text(problem)))
         return
     columns = ["fate", *diagnosis.sliceable(evaluation, MOST_COLOURS)]
     by = st.selectbox(

@@ -10,6 +10,7 @@ from pages.shared.components import score_tables, value_table
 from pages.shared.components.value_table import Row
 from pages.shared.frame.shell import quiet
 from pages.shared.words import _, number, plain
+from pages.shared.words.labels import problem_text
 from recall_core import diagnosis
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation, spell_number
@@ -30,7 +31,7 @@ def asked(evaluation: Evaluation) -> Filter:
         if conditions:
             cached.sliced(evaluation, conditions)
     except DataError as problem:
-        quiet(f"⚠️ {plain(str(problem))}")
+        quiet(f"⚠️ {plain(problem_text(problem))}")
         return ()
     return conditions
 

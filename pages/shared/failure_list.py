@@ -25,6 +25,7 @@ from . import cached, tiles
 from .components import gallery, triage
 from .frame import settings
 from .words import _, number, plain, plural
+from .words.labels import problem_text
 
 PAGE_SIZE = 24
 """Tiles a page, each of three pictures."""
@@ -364,7 +365,7 @@ def _slice(evaluation: Evaluation, spelled: str) -> Filter:
         for condition in conditions:
             protocol.select_rows(evaluation.dataset, (condition,))
     except DataError as problem:
-        quiet(f"⚠️ {plain(str(problem))}")
+        quiet(f"⚠️ {plain(problem_text(problem))}")
         return ()
     return conditions
 

@@ -12,6 +12,7 @@ from pages.shared.components.gallery import Tile
 from pages.shared.frame import opened_folders, own_data, shell, table_reading
 from pages.shared.keys import key
 from pages.shared.words import _, number, plain
+from pages.shared.words.labels import problem_text
 from recall_core import datasets, program
 from recall_core.datasets import UPLOADABLE
 from recall_core.errors import DataError
@@ -165,7 +166,7 @@ def _open_folder() -> None:
     try:
         root = opened_folders.add(st.session_state["folder_path"])
     except DataError as problem:
-        st.session_state["upload_problem"] = str(problem)
+        st.session_state["upload_problem"] = problem_text(problem)
         return
     sets = [name for name, path in cached.opened_data_sets().items() if Path(path).is_relative_to(root)]
     if sets:
@@ -184,14 +185,14 @@ def _receive() -> None:
     try:
         name = own_data.add(files)
     except DataError as problem:
-        st.session_state["upload_problem"] = str(problem)
+        st.session_state["upload_problem"] = problem_text(problem)
         return
     try:
         cached.dataset(name)
     except DataError as problem:
-        if not table_reading.can_mend(str(problem)):
+        if not table_reading.can_mend(problem):
             own_data.drop(name)
-            st.session_state["upload_problem"] = str(problem)
+            st.session_state["upload_problem"] = problem_text(problem)
             return
     shell.choose(name)
 

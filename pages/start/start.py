@@ -7,6 +7,7 @@ from pages.shared.components import gallery, guarded_table
 from pages.shared.frame import shell, table_reading
 from pages.shared.keys import key
 from pages.shared.words import _, plain, plural
+from pages.shared.words.labels import in_words
 from pages.start import data_findings, entry_cards, own_form_download
 
 here = shell.here()
@@ -50,7 +51,7 @@ with columns:
     by_name = cached.dataset(here.name, (), here.spec.encoding).columns
     table_reading.columns(here.dataset, by_name, shell.reread, key=key("role", here.name))
     for note in here.dataset.notes:
-        shell.quiet(plain(note))
+        shell.quiet(plain(in_words(note)))
 if suspicious.open:
     with suspicious:
         data_findings.show(here)

@@ -120,7 +120,8 @@ def test_a_run_is_saved_once_and_then_offered() -> None:
     assert (run_downloads.runs_folder() / "my-run-1" / "report.json").is_file()
     app.text_input(key="run_name").set_value("my run / 1").run()
     app.button(key="save_run").click().run()
-    assert "holds a run already" in app.error[0].value
+    assert app.error[0].value.startswith("A run named ")
+    assert app.error[0].value.endswith(" is kept already; choose another name.")
     assert words.plain("saved:my-run-1") in run("compare", data="glyphlab").button_group(key="runs_shown").options
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.shared.frame import own_data, shell
 from pages.shared.words import _, plain
+from pages.shared.words.labels import problem_text
 from recall_core import diagnosis
 from recall_core.errors import DataError
 from recall_core.evaluation import Evaluation
@@ -70,6 +71,8 @@ def _keep(evaluation: Evaluation) -> None:
             raise DataError(_("{n} runs are kept, which is all there is room for; delete some").format(n=MOST_RUNS))
         evaluation.save(folder / name)
     except DataError as problem:
-        st.session_state["run_problem"] = str(problem).replace(str(runs_folder()), "runs")
+        kept = _("A run named {name} is kept already; choose another name.").format(name=name)
+        told = problem_text(problem).replace(str(runs_folder()), "runs")
+        st.session_state["run_problem"] = kept if problem.field == "force" else told
     else:
         st.session_state["run_saved"] = _("Saved as {name}.").format(name=name)

@@ -17,6 +17,7 @@ import streamlit as st
 from pages.shared import cached
 from pages.shared.frame import own_data
 from pages.shared.words import _
+from pages.shared.words.labels import problem_text
 from recall_core import diagnosis
 from recall_core.datasets import Dataset
 from recall_core.errors import DataError
@@ -99,7 +100,7 @@ def apply(evaluation: Evaluation, event: object) -> None:
             try:
                 mine.said = _do(evaluation, where, action, mine.session)
             except DataError as problem:
-                mine.said = f"⚠️ {problem}"
+                mine.said = f"⚠️ {problem_text(problem)}"
             mine.done = number
 
 

@@ -157,7 +157,7 @@ def read_columns(spelled: str) -> tuple[tuple[str, str], ...]:
     found = tuple((role, values[0]) for role, values in read_filter(spelled))
     unknown = [role for role, _column in found if role not in COLUMN_NAMES]
     if unknown:
-        raise DataError(f"there is no role {unknown[0]!r}; the roles are {', '.join(COLUMN_NAMES)}")
+        raise DataError(f"there is no role {unknown[0]!r}; the roles are {', '.join(COLUMN_NAMES)}", field="columns")
     return found
 
 
@@ -177,7 +177,9 @@ def read_encoding(name: str) -> str:
     try:
         codecs.lookup(name)
     except (LookupError, ValueError) as error:
-        raise DataError(f"encoding {name!r} is not known; use a name such as {', '.join(ENCODINGS[:4])}") from error
+        raise DataError(
+            f"encoding {name!r} is not known; use a name such as {', '.join(ENCODINGS[:4])}", field="encoding"
+        ) from error
     return name
 
 

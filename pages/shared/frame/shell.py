@@ -16,6 +16,7 @@ import streamlit as st
 
 from pages.shared import cached, words
 from pages.shared.words import _
+from pages.shared.words.labels import labels, problem_text
 from recall_core import images
 from recall_core.datasets import Dataset, whole
 from recall_core.errors import DataError, MissingDependency
@@ -152,9 +153,9 @@ def _explain(problem: Exception, page: str) -> None:
         st.button(_("Go to the upload"), key="to_upload", on_click=go, args=("start",))
         return
     if isinstance(problem, DataError | MissingDependency):
-        st.error(words.plain(str(problem)))
+        st.error(words.plain(problem_text(problem)))
         if isinstance(problem, DataError):
-            table_reading.offer(str(problem), reread)
+            table_reading.offer(problem, reread)
         quiet(_("Choose something else at the left, or mend the file and reload the page."))
         return
     number = uuid.uuid4().hex[:8]
@@ -232,8 +233,8 @@ def _sections() -> dict[str, dict[str, str]]:
 
 def _sidebar(*, folded: bool) -> Here:
     """Ask for everything that the number depends on; folded away but for the data set, where words shall be few."""
-    sets = cached.data_sets()
-    name = _select("data", [*sets, *_not_here(sets)], _("Data set"), on_change=_reset)
+    sets, called = cached.data_sets(), labels()
+    name = _select("data", [*sets, *_not_here(sets)], called["data"], on_change=_reset)
     missing = "" if name in sets else name
     if missing and not folded:
         raise NotHere(missing)
@@ -246,32 +247,31 @@ def _sidebar(*, folded: bool) -> Here:
     offered = settings.offered(dataset, Path(sets[name]))
     chosen: dict[str, str] = {}
 
-    def ask(field: str, label: str, help: str, **more: Any) -> None:
+    def ask(field: str, help: str, **more: Any) -> None:
         if offered[field] == (settings.NONE,):
             chosen[field] = settings.NONE  # nothing to choose on this data set
         else:
-            chosen[field] = _select(field, offered[field], label, help=help, **more)
+            chosen[field] = _select(field, offered[field], called[field], help=help, **more)
 
     with back if folded else front:
-        ask("embeddings", _("Vectors"), _("Numbers that came with the data; “-” makes them from the pictures."))
-        ask("encoder", _("Encoder"), _("What turns a picture into numbers."))
-        ask("split", _("Split"), _("Who asks, and who answers."))
-        ask("relevant", _("Right picture: same …"), _("A picture is right if it has the same value in this column."))
+        ask("embeddings", _("Numbers that came with the data; “-” makes them from the pictures."))
+        ask("encoder", _("What turns a picture into numbers."))
+        ask("split", _("Who asks, and who answers."))
+        ask("relevant", _("A picture is right if it has the same value in this column."))
         k_place = st.container()
     with back:
-        ask("where", _("Rows"), "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
-        ask("query_images", _("Pictures that ask"), _("A file that replaces the pictures of the asking side."))
+        ask("where", "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
+        ask("query_images", _("A file that replaces the pictures of the asking side."))
         ask(
             "corrupt",
-            _("Made worse"),
             _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."),
             accept_new_options=True,
         )
-        ask("junk_same", _("Leave out: same …"), _("Right pictures with the same value here do not count."))
-        ask("no_relevant", _("Without right picture"), _("Such a query counts as missed, or is left out."))
-        ask("similarity", _("Similarity"), _("How alike two pictures are, from their numbers."))
-        ks = settings.read_ks(st.text_input(_("List of k"), _spell(DEFAULT_KS), key="ks", bind="query-params"))
-        seed = ask_whole(_("Seed of random draws"), 0, 2**31 - 1, 0, key="seed")
+        ask("junk_same", _("Right pictures with the same value here do not count."))
+        ask("no_relevant", _("Such a query counts as missed, or is left out."))
+        ask("similarity", _("How alike two pictures are, from their numbers."))
+        ks = settings.read_ks(st.text_input(called["ks"], _spell(DEFAULT_KS), key="ks", bind="query-params"))
+        seed = ask_whole(called["seed"], 0, 2**31 - 1, 0, key="seed")
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
     chosen["where"] = _readable(chosen["where"], offered["where"][0], settings.read_where)
     chosen["corrupt"] = _readable(chosen["corrupt"], settings.NONE, images.parse_corruption)
@@ -291,10 +291,8 @@ def _how_to_read() -> tuple[tuple[tuple[str, str], ...], str]:
     """Ask which column plays which role, and for the table's encoding."""
     form = "ROLE=COLUMN;ROLE=COLUMN"
     help = _("Where the columns have unusual names; by hand on the start page.")
-    spelled = st.text_input(
-        _("Which column is which"), "", key="columns", bind="query-params", placeholder=form, help=help
-    )
-    encoding = _select("encoding", settings.ENCODINGS, _("Encoding of the table"), accept_new_options=True)
+    spelled = st.text_input(labels()["columns"], "", key="columns", bind="query-params", placeholder=form, help=help)
+    encoding = _select("encoding", settings.ENCODINGS, labels()["encoding"], accept_new_options=True)
     columns = settings.read_columns(_readable(spelled, "", settings.read_columns))
     return columns, _readable(encoding, settings.UTF8, settings.read_encoding)
 
@@ -323,7 +321,7 @@ def _readable(spelled: str, default: str, read: Callable[[str], object]) -> str:
     try:
         read(spelled)
     except DataError as problem:
-        quiet(f"⚠️ {words.plain(str(problem))}")
+        quiet(f"⚠️ {words.plain(problem_text(problem))}")
         return default
     return spelled
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.shared import cached, keys
 from pages.shared.words import _, number, plain
+from pages.shared.words.labels import labels
 from recall_core.datasets import Dataset, find_columns, header
 from recall_core.errors import DataError
 
@@ -18,17 +19,20 @@ from . import settings
 
 N_ROWS, N_COLUMNS = 3, 3
 
+COLUMN_FIELDS = ("columns", "relevant")
+"""The settings that another choice of columns puts right."""
 
-def offer(problem: str, reread: Callable[[], None]) -> None:
-    """Offer the choices that the engine's message names: an encoding, or columns."""
+
+def offer(problem: DataError, reread: Callable[[], None]) -> None:
+    """Offer another choice of the setting that is wrong: an encoding, or columns."""
     name = st.session_state.get("data")
     if name not in cached.data_sets():
         return
     encoding = st.session_state.get("encoding", settings.UTF8)
-    if "--encoding" in problem:
+    if problem.field == "encoding":
         others = [one for one in settings.ENCODINGS if one != encoding]
         st.selectbox(
-            _("Encoding of the table"),
+            labels()["encoding"],
             others,
             index=None,
             key="mend_encoding",
@@ -38,7 +42,7 @@ def offer(problem: str, reread: Callable[[], None]) -> None:
             args=(reread,),
             width=420,
         )
-    elif "--column" in problem or "--relevant" in problem:
+    elif problem.field in COLUMN_FIELDS:
         columns = header(Path(cached.data_sets()[name]), encoding=encoding)
         if columns:
             st.markdown(_("Say which column is which:"))
@@ -46,9 +50,9 @@ def offer(problem: str, reread: Callable[[], None]) -> None:
             ask_roles(columns, by_name | _named(), by_name, reread, key="mend")
 
 
-def can_mend(problem: str) -> bool:
-    """Does the engine's message name a choice that ``offer`` offers?"""
-    return any(option in problem for option in ("--encoding", "--column", "--relevant"))
+def can_mend(problem: DataError) -> bool:
+    """Is a setting wrong that ``offer`` offers anew?"""
+    return problem.field in ("encoding", *COLUMN_FIELDS)
 
 
 def columns(dataset: Dataset, by_name: Mapping[str, str], reread: Callable[[], None], key: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.words import _, plain
+from pages.shared.words.labels import problem_text
 from recall_core import course
 from recall_core.course import Progress
 from recall_core.errors import DataError
@@ -77,7 +78,7 @@ def controls() -> None:
             try:
                 _merge(given.getvalue().decode("utf-8", errors="replace"))
             except DataError as problem:
-                st.error(plain(str(problem)))
+                st.error(plain(problem_text(problem)))
             else:
                 st.rerun()
         st.button(_("Begin anew"), key="anew", on_click=_forget)
