@@ -46,7 +46,8 @@ from recall_core.evaluation import opening, report
 from recall_core.evaluation.wiring import evaluate
 from recall_core.experiments.index.kinds import configurations
 from recall_core.images import corruption
-from recall_core.protocol.spec import Spec, read_condition, read_filter
+from recall_core.protocol.choices import read_condition, read_filter
+from recall_core.protocol.spec import Spec
 from tests.datasets.test_readers import png
 
 TABLE = "id,path,label,index\n0001,a.png,x,0\n0002,b.png,x,1\n"

@@ -41,7 +41,7 @@ def open_run(folder: Path) -> Evaluation:
 
 def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
     table = parse_table(read_text(below(folder, folder / "items.csv")), "items.csv", keep_blank=True)
-    spec = Spec.from_json(saved["spec"])
+    given, spec = (_spec(folder, saved[name]) for name in ("given", "spec"))
     _check_report(saved)
     pictures = None
     if (folder / "thumbnails").is_dir():
@@ -58,13 +58,20 @@ def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
     findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
     return assemble(
         dataset,
-        Spec.from_json(saved["given"]),
+        given,
         spec,
         ranked,
         n_dim=saved["counts"]["n_dim"],
         findings=findings,
         version=None if saved.get("version") is None else str(saved["version"]),
     )
+
+
+def _spec(folder: Path, spelled: Mapping[str, Any]) -> Spec:
+    try:
+        return Spec.from_json(spelled)
+    except DataError as error:
+        raise DataError(f"{folder}: report.json: {error.message}; save the run again") from error
 
 
 def _read_report(folder: Path) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 The files, in the order of the flow; each imports only those above it:
 
-``spec``          ``Spec``: the choices that determine a number, in four spellings
 ``splits``        ``Split``: which rows are queries, which form the gallery, which train
+``choices``       how a choice is checked, and spelled in a link, in JSON and on a command line
+``spec``          ``Spec``: the table of choices that determine a number
 ``findings``      ``Finding``: what is suspicious about the data or the split
 ``selection``     which rows meet the conditions
 ``defaults``      every choice that was left open, filled from the data
@@ -13,6 +14,18 @@ The files, in the order of the flow; each imports only those above it:
 ``given_scores``  where scores come from: a matrix that the user gives
 """
 
+from .choices import (
+    Choice,
+    Filter,
+    check_names,
+    make_filter,
+    option,
+    read_choice,
+    read_condition,
+    read_filter,
+    write_condition,
+    write_filter,
+)
 from .defaults import fill_defaults
 from .findings import (
     N_EXAMPLES,
@@ -45,20 +58,7 @@ from .side_vectors import (
     zero_queries,
 )
 from .sides import directions
-from .spec import (
-    BAD_ROWS,
-    DEFAULT_KS,
-    FILES,
-    POLICIES,
-    Filter,
-    Spec,
-    make_filter,
-    option,
-    read_condition,
-    read_filter,
-    write_condition,
-    write_filter,
-)
+from .spec import BAD_ROWS, CHOICES, DEFAULT_KS, FILES, POLICIES, Spec
 from .splits import (
     SPLITS,
     Split,
@@ -72,6 +72,7 @@ from .splits import (
 
 __all__ = [
     "BAD_ROWS",
+    "CHOICES",
     "DEFAULT_KS",
     "FILES",
     "NO_RELEVANT_REASONS",
@@ -79,10 +80,12 @@ __all__ = [
     "POLICIES",
     "SEVERITIES",
     "SPLITS",
+    "Choice",
     "Filter",
     "Finding",
     "Spec",
     "Split",
+    "check_names",
     "copies",
     "directions",
     "draw_grouped_train",
@@ -101,6 +104,7 @@ __all__ = [
     "own_picture_kept",
     "queries_without_relevant",
     "query_pictures",
+    "read_choice",
     "read_condition",
     "read_filter",
     "reasons_without_relevant",

@@ -10,8 +10,9 @@ from ..datasets import COLUMN_NAMES, DEFAULT_PROTOCOL, MISSING, Dataset
 from ..errors import DataError, setting
 from ..rights import PRESCRIBED
 from . import splits
+from .choices import Filter
 from .selection import select_rows
-from .spec import DEFAULT_SEED, RANDOM_SPLITS, Filter, Spec
+from .spec import DEFAULT_SEED, RANDOM_SPLITS, Spec
 
 
 def fill_defaults(dataset: Dataset, spec: Spec, *, fitted: bool) -> Spec:

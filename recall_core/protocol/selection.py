@@ -11,7 +11,7 @@ from .. import arrays
 from ..arrays import IntArray
 from ..datasets import NOBODY, REIDENTIFICATION, Dataset, numbers_of, parse_number
 from ..errors import DataError, setting
-from .spec import Filter
+from .choices import Filter
 
 
 def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:

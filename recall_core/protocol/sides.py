@@ -9,8 +9,9 @@ from ..arrays import IntArray
 from ..datasets import COLUMN_NAMES, Dataset
 from ..errors import DataError, setting
 from . import splits
+from .choices import Filter
 from .selection import marked_junk, rows_of_nobody, select_rows
-from .spec import Filter, Spec
+from .spec import Spec
 from .splits import Split
 
 

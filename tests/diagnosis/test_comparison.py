@@ -29,8 +29,9 @@ from recall_core.errors import DataError
 from recall_core.evaluation.record import Evaluation, query_groups
 from recall_core.evaluation.wiring import evaluate, select_queries
 from recall_core.metrics.intervals import holm, paired_difference
+from recall_core.protocol.choices import read_filter
 from recall_core.protocol.side_vectors import encode_dataset
-from recall_core.protocol.spec import Spec, read_filter
+from recall_core.protocol.spec import Spec
 from tests.conftest import DATA
 
 LAB = DATA / "glyphlab"

@@ -15,7 +15,8 @@ from recall_core.evaluation import opening, report
 from recall_core.evaluation.record import Evaluation, query_groups
 from recall_core.evaluation.wiring import evaluate, select_queries
 from recall_core.metrics.intervals import bonferroni, interval
-from recall_core.protocol.spec import Spec, read_filter
+from recall_core.protocol.choices import read_filter
+from recall_core.protocol.spec import Spec
 from tests.conftest import DATA
 
 

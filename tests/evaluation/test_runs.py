@@ -19,7 +19,8 @@ from recall_core.errors import DataError
 from recall_core.evaluation import opening, replacing, report, saving
 from recall_core.evaluation.record import Evaluation
 from recall_core.evaluation.wiring import evaluate, select_queries
-from recall_core.protocol.spec import Spec, read_filter
+from recall_core.protocol.choices import read_filter
+from recall_core.protocol.spec import Spec
 from recall_core.version import VERSION
 from tests.conftest import DATA, ROOT
 

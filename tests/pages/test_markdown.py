@@ -16,7 +16,7 @@ from recall_core.datasets.dataset import Dataset, load
 from recall_core.diagnosis import triage
 from recall_core.evaluation import saving
 from recall_core.evaluation.wiring import evaluate
-from recall_core.protocol.spec import write_filter
+from recall_core.protocol.choices import write_filter
 from tests.datasets.test_readers import png
 from tests.pages.test_app import run
 

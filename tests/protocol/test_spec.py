@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from recall_core.cli import parser
 from recall_core.cli.spec_options import spec_of
 from recall_core.errors import DataError
-from recall_core.protocol.spec import Filter, Spec, make_filter, read_filter, write_filter
+from recall_core.protocol.choices import Filter, make_filter, read_filter, write_filter
+from recall_core.protocol.spec import Spec
 
 words = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
