@@ -14,7 +14,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     from ..experiments.index import INDEXES, KS, SHARE
 
     add_spec_options(command, optional=True)
-    command.set_defaults(k=list(KS))
+    command.set_defaults(ks=list(KS))
     option = command.add_argument
     option("--synthetic", metavar="ITEMSxDIMENSIONS", help="made vectors in clusters instead of DATA")
     option("--queries", metavar="N", type=int, default=500, help="of the made vectors (default: 500)")
@@ -57,7 +57,7 @@ def run(parsed: argparse.Namespace) -> None:
     if not 0 < parsed.share < 1:
         raise DataError(f"--share {parsed.share}: a part of the groups, between 0 and 1")
     plan = index.Plan(
-        ks=tuple(parsed.k),
+        ks=tuple(parsed.ks),
         latency=None if parsed.latency is None else parsed.latency / 1000,
         memory=None if parsed.memory is None else parsed.memory * 2**20,
         share=parsed.share,

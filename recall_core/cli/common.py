@@ -13,7 +13,7 @@ from ..errors import DataError
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
-    from ..protocol import Filter, Spec
+    from ..protocol import Spec
 
 
 def load_data(spec: Spec) -> Dataset:
@@ -21,23 +21,6 @@ def load_data(spec: Spec) -> Dataset:
     from ..datasets import load
 
     return load(spec.data, columns=dict(spec.columns), encoding=spec.encoding)
-
-
-def read_conditions(given: list[str] | None) -> Filter | None:
-    """Repeated COL=VALUE options as a filter; one empty option takes every row."""
-    from ..protocol import make_filter, read_condition
-
-    if given is None:
-        return None
-    return make_filter(read_condition(one) for one in given if one)
-
-
-def read_pair(given: str, form: str) -> tuple[str, str]:
-    """Split ``left=right``; the form is what the message shows."""
-    left, equals, right = given.partition("=")
-    if not equals or not left:
-        raise DataError(f"{given!r} is not of the form {form}")
-    return left, right
 
 
 def writable(name: str) -> Path:

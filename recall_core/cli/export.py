@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .common import read_pair
-from .spec_options import add_reading_options
+from .common import load_data
+from .spec_options import READING, add_choices, spec_of
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -14,12 +14,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     option = command.add_argument
     option("data", metavar="DATA", help="a folder, a table, or a built-in data set: digits, photo_patches")
     option("folder", metavar="FOLDER", help="a new folder; evaluate FOLDER prints the same numbers")
-    add_reading_options(command)
+    add_choices(command, READING)
 
 
 def run(parsed: argparse.Namespace) -> None:
     """Write the data to a new folder."""
-    from ..datasets import export, load
+    from ..datasets import export
 
-    columns = dict(read_pair(given, "--column ROLE=COLUMN") for given in parsed.column)
-    export(load(parsed.data, columns=columns, encoding=parsed.encoding), Path(parsed.folder))
+    export(load_data(spec_of(parsed, ("data", *READING))), Path(parsed.folder))

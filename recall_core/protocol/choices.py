@@ -96,12 +96,11 @@ def row(
     help: str,
     metavar: str = "",
     *,
-    flag: str | None = None,
     among: Iterable[str] = (),
     says: tuple[str, str] = ("", ""),
 ) -> dict[str, Any]:
-    """Return what a row says beside name, type and default; the flag is the name's, unless it is given."""
-    return {"kind": kind, "help": help, "metavar": metavar, "flag": flag, "among": tuple(among), "says": says}
+    """What a row says beside name, type and default."""
+    return {"kind": kind, "help": help, "metavar": metavar, "among": tuple(among), "says": says}
 
 
 def write_json(choice: Choice, value: Any) -> Any:

@@ -70,11 +70,11 @@ class Spec:
 
     data: str = field(
         default="",
-        metadata=row(TEXT, "a folder, or a built-in data set: digits, photo_patches", "DATA", flag=""),
+        metadata=row(TEXT, "a folder, or a built-in data set: digits, photo_patches", "DATA"),
     )
     columns: tuple[tuple[str, str], ...] = field(
         default=(),
-        metadata=row(COLUMNS, f"which column is which: {', '.join(COLUMN_NAMES)}", "ROLE=COLUMN", flag="--column"),
+        metadata=row(COLUMNS, f"which column is which: {', '.join(COLUMN_NAMES)}", "ROLE=COLUMN"),
     )
     encoding: str = field(default="utf-8", metadata=row(TEXT, "of the table; utf-8 unless you name another"))
     where: Filter | None = field(
@@ -216,7 +216,7 @@ class Spec:
         default="miss", metadata=row(ONE_OF, "a query with nothing relevant (default: miss)", among=POLICIES)
     )
     """``miss``: it counts as missed; ``exclude``: it is left out."""
-    ks: tuple[int, ...] = field(default=DEFAULT_KS, metadata=row(KS, "cuts (default: 1 3 5 10)", "K", flag="--k"))
+    ks: tuple[int, ...] = field(default=DEFAULT_KS, metadata=row(KS, "cuts (default: 1 3 5 10)", "K"))
     seed: int | None = field(
         default=None,
         metadata=row(SEED, "of a random split or draw (default: 0)", "N", says=("end", "Drawn with seed {seed}.")),
@@ -330,12 +330,10 @@ class Spec:
         return replace(self, **choices)
 
 
-def _choice(name: str, default: Any, said: Mapping[str, Any]) -> Choice:
-    flag = "--" + name.replace("_", "-") if said["flag"] is None else said["flag"]
-    return Choice(name=name, default=default, **{**said, "flag": flag})
-
-
-CHOICES = tuple(_choice(one.name, one.default, one.metadata) for one in fields(Spec))
+CHOICES = tuple(
+    Choice(one.name, one.default, flag="" if one.name == "data" else program.flag(one.name), **one.metadata)
+    for one in fields(Spec)
+)
 """The table's rows, in the order of the help, of a link and of a command."""
 
 FILES = tuple(choice.name for choice in CHOICES if choice.kind is FILE)
