@@ -43,6 +43,14 @@ needs_shared = pytest.mark.skipif(
 )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what drives a browser by what it asks for: a test cannot forget to say so."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 @pytest.fixture(autouse=True)
 def a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Print commands as in a checkout, whether the package is installed or not."""

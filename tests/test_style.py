@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.style
+
 TOOLS = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],

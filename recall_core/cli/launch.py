@@ -24,7 +24,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from .. import rights
-from ..errors import DataError, MissingDependency
+from ..errors import DataError, MissingDependency, needs
 
 CLOSED = {rights.TYPED_PATHS: "0", rights.CODE_BOX: "0"}
 """What a class is told: no path that a visitor types is opened, no code of theirs runs."""
@@ -198,7 +198,8 @@ def check_address(address: str) -> str:
 
 def qr_code(address: str) -> str:
     """An address as a QR code of block characters, black on white in any terminal that knows colours."""
-    import segno
+    with needs("segno", "the QR code", extra="app"):
+        import segno
 
     drawn = io.StringIO()
     segno.make(address, micro=False).terminal(drawn, border=2, compact=True)

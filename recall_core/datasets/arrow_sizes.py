@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..budget import CELL
-from ..errors import DataError
+from ..errors import DataError, needs
 
 Fields = dict[int, Any]
 
@@ -55,7 +55,8 @@ class Unpacked:
 
 def parquet_sizes(path: Path) -> Unpacked:
     """Walk over the pages of a Parquet file; ``ValueError`` where they are none."""
-    import pyarrow.parquet
+    with needs("pyarrow", path.name, extra="app"):
+        import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file, path.open("rb") as stream:
         about, schema = file.metadata, file.schema
@@ -87,7 +88,8 @@ def parquet_sizes(path: Path) -> Unpacked:
 
 def feather_sizes(path: Path) -> Unpacked:
     """Walk over the messages of a Feather file; ``ValueError`` where they are none."""
-    import pyarrow
+    with needs("pyarrow", path.name, extra="app"):
+        import pyarrow
 
     with pyarrow.memory_map(str(path)) as file:
         names, messages = _messages(file)
@@ -174,7 +176,8 @@ def _varint(content: mmap.mmap, at: int, end: int) -> tuple[int, int]:
 
 def _messages(file: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, memoryview, memoryview]]]:
     """Names of the columns, and the messages that hold data: kind, header, body."""
-    import pyarrow.ipc
+    with needs("pyarrow", "a Feather file", extra="app"):
+        import pyarrow.ipc
 
     file.seek(8)  # behind the magic bytes lies a stream
     names = tuple(pyarrow.ipc.open_stream(file).schema.names)

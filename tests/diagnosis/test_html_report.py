@@ -190,7 +190,6 @@ def test_tags_come_into_the_file_only_when_asked(
     capsys.readouterr()
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_without_network_shows_it(chromium: "Browser", written: str, tmp_path: Path, scheme: str) -> None:
     (tmp_path / "report.html").write_text(written, encoding="utf-8")

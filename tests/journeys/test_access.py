@@ -6,7 +6,6 @@ from tests.browser import Server, open_page, settle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 Page = playwright.Page
 

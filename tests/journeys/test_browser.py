@@ -9,7 +9,6 @@ from tests.browser import Server, open_page, settle, showing
 from tests.conftest import PROGRAM
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

@@ -11,7 +11,6 @@ from tests.browser import Server, open_page, serve, settle
 from tests.conftest import SHARED, needs_shared
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

@@ -13,7 +13,7 @@ from pages.shared.charts import HIT, MISS, STYLES
 from tests.browser import ROOT, Server, open_page, settle, visit
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore:.*ScriptRunContext")]
+pytestmark = pytest.mark.filterwarnings("ignore:.*ScriptRunContext")
 
 Page = playwright.Page
 LEAST = 4.5

@@ -12,7 +12,6 @@ from tests.browser import Server, open_page, serve, settle, showing
 from tests.journeys.test_triage import kept
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

@@ -18,7 +18,6 @@ from tests.datasets.test_readers import png
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
 expect, Browser, Page = playwright.expect, playwright.Browser, playwright.Page
 
-pytestmark = pytest.mark.browser
 
 READY = "Ctrl-C ends it"
 

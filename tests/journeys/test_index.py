@@ -7,7 +7,6 @@ import pytest
 from tests.browser import Server, open_page, settle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

@@ -8,7 +8,6 @@ from recall_core.experiments.leakage import draws, experiment
 from tests.browser import Server, open_page, settle, showing
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

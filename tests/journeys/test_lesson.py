@@ -14,7 +14,6 @@ from recall_core.course.tasks import f2, f5
 from tests.browser import Server, open_page, settle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

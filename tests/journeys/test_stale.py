@@ -9,7 +9,6 @@ from tests.datasets.test_readers import png
 from tests.pages.test_stale import GREYS, SWAPPED, write, write_set
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page

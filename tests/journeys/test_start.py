@@ -16,7 +16,6 @@ from tests.conftest import DATA, PROGRAM
 from tests.datasets.test_readers import png
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r tests/requirements.txt")
-pytestmark = pytest.mark.browser
 
 expect = playwright.expect
 Page = playwright.Page
