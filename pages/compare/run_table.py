@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.shared import cached, charts, tiles
 from pages.shared.components import chart_downloads, gallery, run_downloads, score_tables, value_table
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.components.value_table import Row
 from pages.shared.failure_list import signed
 from pages.shared.frame import opened_folders, settings, shell
@@ -351,7 +351,7 @@ def _galleries(compared: Comparison, chosen: Chosen, found: pd.DataFrame) -> Non
         shown = [_query_tile(evaluation, int(direction.split.query[at[query]]), name, saved)]
         shown += tiles.ranked(evaluation, direction, int(at[query]), 1, N_TILES - 1)
         with place:
-            gallery.show(shown, key=f"side_{run == chosen.second}", columns=6, heading=compared.names[run])
+            gallery.show(shown, Grid(compared.names[run], columns=6), key=f"side_{run == chosen.second}")
 
 
 def _query_tile(evaluation: Evaluation, row: int, name: str, saved: bool) -> Tile:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import cached
 from pages.shared.components import gallery
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.learner import lab_data, progress_store, task_page, texts
 from pages.shared.learner.task_page import Judged
 from pages.shared.words import _, plain, plural
@@ -102,7 +102,7 @@ def _counter_example(judged: Judged, heading: str = "") -> None:
         shown = [
             Tile(cached.thumbnail(lab_data.dataset(), row), name, name) for row, name in zip(rows, names, strict=True)
         ]
-        gallery.show(shown, key="counter", columns=10, heading=heading or _("Counter-example from the data"))
+        gallery.show(shown, Grid(heading or _("Counter-example from the data"), columns=10), key="counter")
 
 
 def f2() -> None:

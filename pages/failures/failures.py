@@ -5,6 +5,7 @@ import streamlit as st
 from pages.failures import corrections, corrupt_queries
 from pages.shared import failure_list
 from pages.shared.components import copying, findings_banner, gallery, triage
+from pages.shared.components.gallery import Grid, Paging
 from pages.shared.frame import settings, shell
 from pages.shared.words import _
 
@@ -39,18 +40,18 @@ if not everything.empty:
         if not corrupt_queries.in_use(here):
             corrupt_queries.within_reach(here)
     place = failure_list.place(evaluation, chosen, found, gallery.event("failures"))
+    addresses = failure_list.addresses(found, chosen, place.page)
+    paging = Paging(place, len(found), failure_list.PAGE_SIZE, addresses=addresses)
     gallery.show(
         failure_list.tiles_of(evaluation, found, place.page),
+        Grid(
+            _("In each tile: the query, its best wrong answer, its best right answer with its rank"),
+            pick=True,
+            empty=_("No failure is like that. Take a filter away."),
+        ),
         key="failures",
-        first=(place.page - 1) * failure_list.PAGE_SIZE + 1,
-        place=place,
-        addresses=failure_list.addresses(found, chosen, place.page),
-        n_tile=len(found),
-        page_size=failure_list.PAGE_SIZE,
-        heading=_("In each tile: the query, its best wrong answer, its best right answer with its rank"),
-        empty=_("No failure is like that. Take a filter away."),
-        pick=True,
-        triage=triage.board(evaluation, found, (place.page - 1) * failure_list.PAGE_SIZE + 1),
+        paging=paging,
+        triage=triage.board(evaluation, found, paging.first),
         on_event=follow,
     )
 corrections.folded(here)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import cached, keys, tiles
 from pages.shared.components import chart_downloads, gallery
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.components.score_tables import score
 from pages.shared.frame import shell
 from pages.shared.learner import leakage_runs
@@ -160,7 +160,7 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     asking = [
         _query_tile(found, asked, int(q), outcome[o]) for q, o in zip(shown["query"], shown["outcome"], strict=True)
     ]
-    gallery.show(asking, key=key, columns=12, pick=True)
+    gallery.show(asking, Grid(columns=12, pick=True), key=key)
     query = int(shown["query"].iloc[at - 1])
     named = _query_tile(found, asked, query, "").title
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -172,7 +172,7 @@ def lost(found: Found, asked: Asked, trial: Trial, k: int) -> None:
     lists = {_("Exact"): exact, _("{name}, in its own order").format(name=trial.name): trial.own}
     for i, (place, (heading, ranking)) in enumerate(zip(st.columns(2, gap="large"), lists.items(), strict=True)):
         with place:
-            gallery.show(_answers(found, asked, ranking, query), key=f"{key}_list_{i}", columns=5, heading=heading)
+            gallery.show(_answers(found, asked, ranking, query), Grid(heading, columns=5), key=f"{key}_list_{i}")
 
 
 def limits(found: Found) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.shared import seeds, tiles
 from pages.shared.components import chart_downloads, copying, gallery
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.frame import settings, shell
 from pages.shared.learner import leakage_charts, leakage_runs
 from pages.shared.learner.leakage_runs import Chosen
@@ -304,7 +304,7 @@ def _lost(chosen: Chosen, draw: Draw, heading: Place) -> None:
     )
     heading.markdown(words)
     lost = [_tile(chosen, row, _("asks")) for row in rows]
-    gallery.show(lost, key="lost", columns=12, pick=True, on_event=open_query)
+    gallery.show(lost, Grid(columns=12, pick=True), key="lost", on_event=open_query)
 
 
 def _open(chosen: Chosen, draw: Draw, query: int) -> None:
@@ -337,7 +337,7 @@ def _crossing(chosen: Chosen, arm: Arm, heading: Place) -> None:
         for pair in arm.crossing[:N_PAIRS].tolist()
         for row, note in zip(pair, notes, strict=True)
     ]
-    gallery.show(pairs, key="crossing", columns=12, paired=True)
+    gallery.show(pairs, Grid(columns=12, paired=True), key="crossing")
 
 
 def _tile(chosen: Chosen, row: int, note: str) -> Tile:
@@ -370,7 +370,7 @@ def _case(chosen: Chosen, name: str, one: Evaluation, title: str, text: str) -> 
     )
     asked = Tile(chosen.picture(int(direction.split.query[0])), _("Query"), _("asks"))
     answers = tiles.ranked(one, direction, 0, 1, N_ANSWERS)
-    gallery.show([asked, *answers], key=f"case_{name}", columns=1 + N_ANSWERS)
+    gallery.show([asked, *answers], Grid(columns=1 + N_ANSWERS), key=f"case_{name}")
     st.markdown(text.format(column=plain(str(one.spec.relevant))))
     if one.counts["n_evaluable"] == 0:
         shell.quiet(_("Nobody has anything right left to find."))

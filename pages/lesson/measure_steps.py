@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.shared import cached
 from pages.shared.components import chart_downloads, gallery
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.learner import lab_data
 from pages.shared.words import _, plural
 from recall_core import diagnosis, metrics
@@ -46,7 +46,7 @@ def relevance() -> Shown:
     asked = Tile(cached.thumbnail(dataset, own), _("Query"), scenes[0][0], _("asks"))
     right = [Tile(cached.thumbnail(dataset, row), str(group[row]), str(group[row]), right=True) for row in answers]
     gallery.show(
-        [asked, *right], key="right_ones", columns=11, heading=_("The first query, and all that is right for it")
+        [asked, *right], Grid(_("The first query, and all that is right for it"), columns=11), key="right_ones"
     )
     n_query, n_gallery = found.cells.shape
     return Shown(
@@ -168,7 +168,7 @@ def _pairs(*, shown: bool) -> tuple[dict[str, str], list[str]]:
         group = leakage.needed(lab_data.dataset(), "group")
         lone = [Tile(cached.thumbnail(lab_data.dataset(), row), str(group[row]), str(group[row])) for row in rows]
         heading = plural("{n} query has lost its partner", "{n} queries have lost their partner", lost)
-        gallery.show(lone, key="lone", columns=12, heading=heading)
+        gallery.show(lone, Grid(heading, columns=12), key="lone")
     values = {
         "n_query": str(n),
         "n_lost": str(lost),

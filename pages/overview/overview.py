@@ -6,6 +6,7 @@ from pages.overview import more_curves
 from pages.overview.slice_tab import asked, link, say, tab, tabs
 from pages.shared import cached, charts, tiles
 from pages.shared.components import chart_downloads, copying, findings_banner, gallery, run_downloads, score_tables
+from pages.shared.components.gallery import Grid
 from pages.shared.frame import settings, shell
 from pages.shared.words import _, engine_words, plain
 
@@ -61,10 +62,8 @@ if number_tab.open:
         if worst:
             gallery.show(
                 [failure.tile for failure in worst],
+                Grid(_("Missed at k = {k}, the deepest first").format(k=here.k), columns=N_WORST, pick=True),
                 key="worst",
-                columns=N_WORST,
-                heading=_("Missed at k = {k}, the deepest first").format(k=here.k),
-                pick=True,
                 on_event=open_picked,
             )
             st.page_link(
@@ -75,7 +74,7 @@ if number_tab.open:
             )
         elif verdict == "saturated":
             first = tiles.ranked(evaluation, evaluation.directions[0], 0, 1, N_WORST)
-            gallery.show(first, key="first_list", columns=N_WORST, heading=_("The first query's list"))
+            gallery.show(first, Grid(_("The first query's list"), columns=N_WORST), key="first_list")
 
         recall, early, first_right = st.columns(3, gap="medium")
         with recall:

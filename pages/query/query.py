@@ -5,6 +5,7 @@ import streamlit as st
 from pages.query import explanation, stepping
 from pages.shared import tiles
 from pages.shared.components import findings_banner, gallery, triage
+from pages.shared.components.gallery import Grid, Paging
 from pages.shared.frame import shell
 from pages.shared.words import _
 
@@ -27,23 +28,17 @@ triage.apply(evaluation, gallery.event(steps.key))  # a run that was cut short m
 n_ranked = direction.ranking.n_listed(query)
 place = gallery.current(steps.at, gallery.event(steps.key), n_query=len(steps), n_tile=n_ranked)
 explanation.folded(evaluation, direction, query, here.k, place.picked)
-first = (place.page - 1) * gallery.PAGE_SIZE + 1
+paging = Paging(place, n_ranked, n_query=len(steps), position=steps.position)
 panels = [tiles.asked(evaluation, direction, query, here.k), tiles.missed(evaluation, direction, query, here.k)]
 if place.picked:
     panels.insert(1, tiles.picked(evaluation, direction, query, place.picked))
 gallery.show(
-    tiles.ranked(evaluation, direction, query, first, gallery.PAGE_SIZE),
+    tiles.ranked(evaluation, direction, query, paging.first, paging.page_size),
+    Grid(_("Ranked by similarity"), pick=True, empty=_("Nothing was retrieved for this query.")),
     key=steps.key,
-    first=first,
+    paging=paging,
     panels=[panel for panel in panels if panel],
-    place=place,
-    n_query=len(steps),
-    n_tile=n_ranked,
-    heading=_("Ranked by similarity"),
-    position=steps.position,
-    empty=_("Nothing was retrieved for this query."),
-    pick=True,
-    triage=triage.board(evaluation, steps.queries, steps.at, one=(direction.name, query), first=first),
+    triage=triage.board(evaluation, steps.queries, steps.at, one=(direction.name, query), first=paging.first),
     on_event=follow,
 )
 tiles.prefetch(evaluation, steps.neighbours())

@@ -14,7 +14,7 @@ from recall_core.evaluation import Evaluation
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class Steps:
     """A list of queries, the one that is shown, and its place in the list.
 
     Parameters
@@ -61,7 +61,7 @@ class Walk:
         return list(zip(near["direction"].astype(str), near["query"].astype(int), strict=True))
 
 
-def choose(evaluation: Evaluation, k: int) -> Walk:
+def choose(evaluation: Evaluation, k: int) -> Steps:
     """Take what the URL names: a failure within the list as it is filtered, else ask for direction and query."""
     asked = failure_list.asked_for(evaluation)
     if asked is None:
@@ -73,20 +73,20 @@ def choose(evaluation: Evaluation, k: int) -> Walk:
                 n=number(len(direction.split.query))
             )
         )
-        return Walk(direction.name, query - 1, table[table["direction"] == direction.name], query)
+        return Steps(direction.name, query - 1, table[table["direction"] == direction.name], query)
     chosen = failure_list.chosen(evaluation)
     found = failure_list.find(evaluation, k, chosen, asked)
-    walk = Walk(*asked, found, diagnosis.position(found, *asked), chosen)
-    _lead_back(walk, chosen, k)
+    steps = Steps(*asked, found, diagnosis.position(found, *asked), chosen)
+    _lead_back(steps, chosen, k)
     st.button(_("Step through all queries"), key="all", type="tertiary", on_click=failure_list.leave, args=asked)
-    return walk
+    return steps
 
 
-def _lead_back(walk: Walk, chosen: Chosen, k: int) -> None:
+def _lead_back(steps: Steps, chosen: Chosen, k: int) -> None:
     """Say what the steps go through, and lead back to it, at the same page."""
-    back = failure_list.address(walk.queries, max(walk.at, 1), chosen) if len(walk) else failure_list.link(chosen)
+    back = failure_list.address(steps.queries, max(steps.at, 1), chosen) if len(steps) else failure_list.link(chosen)
     st.page_link("pages/failures/failures.py", label=_("Back to the failures"), icon="↩️", query_params=back)
     said = [_("failures at k = {k}").format(k=k), *failure_list.filters_in_words(chosen)]
-    if not walk.at:
+    if not steps.at:
         said.append(_("this query is not among them"))
     shell.quiet(" · ".join([*said, _("keys J and K step, arrows move in the grid")]))

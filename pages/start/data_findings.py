@@ -10,7 +10,7 @@ from pages.shared import cached, tiles
 from pages.shared.cached import Inspecting
 from pages.shared.components import gallery, guarded_table
 from pages.shared.components.findings_banner import SIGNS
-from pages.shared.components.gallery import Place, Tile
+from pages.shared.components.gallery import Grid, Paging, Place, Tile
 from pages.shared.frame import settings
 from pages.shared.frame.shell import Here, quiet
 from pages.shared.words import _, number, plain, plural
@@ -143,19 +143,14 @@ def _pages(
     """Show tiles in pages; what is picked opens above them."""
     event = gallery.event(key)
     place = gallery.apply_event(Place(), event, n_query=1, n_tile=n_tile, page_size=page_size)
-    first = (place.page - 1) * page_size
+    paging = Paging(place, n_tile, page_size)
     if place.picked:
         opened(place.picked - 1)
     gallery.show(
-        tiles_of(first, page_size),
+        tiles_of(paging.first - 1, page_size),
+        Grid(columns=8, pick=True, paired=True),
         key=key,
-        first=first + 1,
-        columns=8,
-        place=place,
-        n_tile=n_tile,
-        page_size=page_size,
-        pick=True,
-        paired=True,
+        paging=paging,
         on_event=gallery.nothing,
     )
 
@@ -180,7 +175,7 @@ def _opened(dataset: Dataset, pair: pd.Series) -> None:
         left, right = st.columns([5, 3], gap="medium")
         with left:
             large = [_tile(dataset, row, "", LARGE) for row in rows]
-            gallery.show(large, key="side_by_side", columns=2, heading=_("Side by side"))
+            gallery.show(large, Grid(_("Side by side"), columns=2), key="side_by_side")
         right.markdown("  \n".join(plain(line) for line in said))
 
 
@@ -198,7 +193,7 @@ def _labels(dataset: Dataset, found: Inspection) -> None:
         beside = [_tile(dataset, int(row), str(item["neighbours"])) for row in near[:2]]
         row = int(item["row"])
         made.append(Tile(cached.thumbnail(dataset, row), says, value[row], str(item["neighbours"]), beside=beside))
-    gallery.show(made, key="labels", columns=3)
+    gallery.show(made, Grid(columns=3), key="labels")
     if len(found.labels) > len(shown):
         guarded_table.show(found.labels)
 
@@ -210,9 +205,8 @@ def _hubs(dataset: Dataset, found: Inspection) -> None:
         return
     near = _("near {n}")
     first = zip(hubs["row"].head(N_HUB), hubs["n"].head(N_HUB), strict=True)
-    gallery.show(
-        [_tile(dataset, int(row), near.format(n=number(int(n)))) for row, n in first], key="hubs", columns=N_HUB
-    )
+    shown = [_tile(dataset, int(row), near.format(n=number(int(n)))) for row, n in first]
+    gallery.show(shown, Grid(columns=N_HUB), key="hubs")
 
 
 def _unreadable(_dataset: Dataset, found: Inspection) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import cached, tiles
 from pages.shared.components import gallery
-from pages.shared.components.gallery import Tile
+from pages.shared.components.gallery import Grid, Tile
 from pages.shared.frame import opened_folders, own_data, shell, table_reading
 from pages.shared.keys import key
 from pages.shared.words import _, number, plain
@@ -64,7 +64,7 @@ def show(door: Door) -> None:
     """Show one door; its button opens the overview of its data set."""
     st.subheader(door.title, anchor=False)
     if door.tiles:
-        gallery.show(door.tiles, key=key("door", door.name), columns=N_TILES)
+        gallery.show(door.tiles, Grid(columns=N_TILES), key=key("door", door.name))
     if door.number:
         st.metric(door.meaning, door.number)
     st.markdown(door.text)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.shared import cached, tiles
 from pages.shared.components import gallery, guarded_table
+from pages.shared.components.gallery import Grid, Paging
 from pages.shared.frame import shell, table_reading
 from pages.shared.keys import key
 from pages.shared.words import _, plain, plural
@@ -34,14 +35,12 @@ pictures, table, columns, suspicious = st.tabs(
 with pictures:
     grid = key("all", here.name)
     place = gallery.current(1, gallery.event(grid), n_query=1, n_tile=len(here.dataset))
-    first = (place.page - 1) * gallery.PAGE_SIZE + 1
+    paging = Paging(place, len(here.dataset))
     gallery.show(
-        tiles.sample(here.dataset, first, gallery.PAGE_SIZE),
+        tiles.sample(here.dataset, paging.first, paging.page_size),
+        Grid(empty=_("This data set has no pictures.")),
         key=grid,
-        first=first,
-        place=place,
-        n_tile=len(here.dataset),
-        empty=_("This data set has no pictures."),
+        paging=paging,
         on_event=gallery.nothing,
     )
 with table:

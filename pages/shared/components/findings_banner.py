@@ -13,7 +13,7 @@ from recall_core.evaluation import Evaluation
 from recall_core.protocol import Finding
 
 from . import gallery
-from .gallery import Tile
+from .gallery import Grid, Tile
 
 SIGNS = {"error": "⛔", "warning": "⚠️", "note": "ℹ️"}
 N_TILES = 8
@@ -53,7 +53,7 @@ def _examples(dataset: Dataset, finding: Finding, key: str) -> None:
     st.markdown(f"**{plain(told(finding))}**")
     shown = [tile for example in finding.examples for tile in _pictures(dataset, finding, example)][:N_TILES]
     if shown and dataset.pictures is not None:
-        gallery.show(shown, key=key, columns=N_TILES)
+        gallery.show(shown, Grid(columns=N_TILES), key=key)
     else:
         quiet(plain(", ".join(finding.examples)))
 

@@ -108,23 +108,70 @@ def n_pages(n_tile: int, page_size: int = PAGE_SIZE) -> int:
     return max(1, -(-n_tile // page_size))
 
 
+@dataclass(frozen=True)
+class Grid:
+    """How tiles are laid out, and what stands above them.
+
+    Parameters
+    ----------
+    heading : str
+    columns : int
+        Tiles a row; 0 fits as many as there is room for.
+    pick : bool
+        Tiles are buttons.
+    paired : bool
+        Every two tiles belong together and stand closer; ``columns`` is even then.
+    empty : str
+        What stands where there are no tiles.
+    """
+
+    heading: str = ""
+    columns: int = 0
+    pick: bool = False
+    paired: bool = False
+    empty: str = ""
+
+
+@dataclass(frozen=True)
+class Paging:
+    """The whole list of which a page of tiles is shown, and the queries that the visitor steps through.
+
+    Parameters
+    ----------
+    place : Place
+        Where the visitor is.
+    n_tile : int
+        Length of the whole list.
+    page_size : int
+    n_query : int
+        J and K and two buttons step through so many queries; 0 is no steps.
+    addresses : sequence of mapping
+        One a tile, where the tiles are the queries: what the URL says while the cursor is there. ``place.query`` is
+        then the place of the cursor among ``n_tile``, and J and K move it.
+    position : str
+        How the place among the queries is said, with ``{i}`` and ``{n}``, where "query" does not say it.
+    """
+
+    place: Place
+    n_tile: int
+    page_size: int = PAGE_SIZE
+    n_query: int = 0
+    addresses: Sequence[Mapping[str, str]] = ()
+    position: str = ""
+
+    @property
+    def first(self) -> int:
+        """Position of the page's first tile in the whole list, 1-based."""
+        return (self.place.page - 1) * self.page_size + 1
+
+
 def show(
     tiles: Sequence[Tile],
+    grid: Grid = Grid(),
     *,
     key: str,
-    first: int = 1,
-    columns: int = 0,
+    paging: Paging | None = None,
     panels: Sequence[Panel] = (),
-    place: Place | None = None,
-    addresses: Sequence[Mapping[str, str]] = (),
-    n_query: int = 0,
-    n_tile: int = 0,
-    page_size: int = PAGE_SIZE,
-    heading: str = "",
-    position: str = "",
-    empty: str = "",
-    pick: bool = False,
-    paired: bool = False,
     triage: Mapping[str, Any] | None = None,
     on_event: Callable[[], None] | None = None,
 ) -> None:
@@ -134,52 +181,38 @@ def show(
     ----------
     tiles : sequence of Tile
         One page of them.
+    grid : Grid
     key : str
         Stable: the same grid in every run.
-    first : int
-        Position of the first tile in the whole list, 1-based.
-    columns : int
-        Tiles a row; 0 fits as many as there is room for.
-    place : Place, optional
-        With it, J and K and two buttons step through ``n_query`` queries.
-    addresses : sequence of mapping
-        One a tile, where the tiles are the queries: what the URL says while the cursor is there. ``place.query`` is
-        then the place of the cursor among ``n_tile``, and J and K move it.
-    n_tile : int
-        Length of the whole list; 0 where this page is all of it.
-    position : str
-        How the place among the queries is said, with ``{i}`` and ``{n}``, where "query" does not say it.
-    empty : str
-        What stands where there are no tiles.
-    pick : bool
-        Tiles are buttons.
-    paired : bool
-        Every two tiles belong together and stand closer; ``columns`` is even then.
+    paging : Paging, optional
+        Where the tiles are a page of a longer list, or the queries can be stepped through.
+    panels : sequence of Panel
     triage : mapping, optional
-        From ``triaging.board``: keys tag, note and judge.
+        From ``triage.board``: keys tag, note and judge.
     on_event : callable, optional
         Called when the visitor steps, turns a page or picks a tile; then read ``event(key)``.
     """
-    whole = n_tile or len(tiles)
+    whole = paging.n_tile if paging and paging.n_tile else len(tiles)
+    page_size = paging.page_size if paging else PAGE_SIZE
     _component(
         key=key,
         data={
             "tiles": [asdict(tile) for tile in tiles],
-            "first": first,
-            "columns": columns,
+            "first": paging.first if paging else 1,
+            "columns": grid.columns,
             "panels": [asdict(panel) for panel in panels],
-            "place": asdict(place) if place else None,
-            "addresses": [dict(address) for address in addresses],
-            "n_query": n_query,
+            "place": asdict(paging.place) if paging else None,
+            "addresses": [dict(address) for address in paging.addresses] if paging else [],
+            "n_query": paging.n_query if paging else 0,
             "n_page": n_pages(whole, page_size),
-            "heading": heading,
-            "empty": empty,
-            "active": pick,
-            "paired": paired,
+            "heading": grid.heading,
+            "empty": grid.empty,
+            "active": grid.pick,
+            "paired": grid.paired,
             "n_tile": whole,
             "page_size": page_size,
             "triage": triage,
-            "words": _words() | ({"position": position} if position else {}),
+            "words": _words() | ({"position": paging.position} if paging and paging.position else {}),
         },
         on_event_change=on_event or nothing,
     )
