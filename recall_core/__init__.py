@@ -3,11 +3,11 @@
 The packages, in the order in which data flow; imports run the same way. Each package's docstring lists its files.
 
 ``errors``       ``DataError`` and ``MissingDependency``
-``version``      which release this is
-``program``      what printed commands begin with, and how flags are spelled
-``rights``       what data may prescribe, what a visitor may name, and what the starter of the program alone may
-``budget``       how much a file may unpack to, and all that is unpacked at the same time
-``arrays``       what arrays are called, and who is told of progress
+``version``      the version of this release
+``program``      how this program and its flags are called in printed commands and messages
+``rights``       what data may choose, what a visitor may name, and what only the person who started the program may
+``budget``       how much a file may unpack to, and how much all files together may
+``arrays``       names of array types and of progress callbacks
 ``images``       bytes → an image → a vector
 ``datasets``     a folder, a table or an upload → ``Dataset``
 ``ranking``      vectors or scores + ``Relevance`` → ``Ranking``, exactly
@@ -15,10 +15,10 @@ The packages, in the order in which data flow; imports run the same way. Each pa
 ``plain``        the course's plain functions on matrices and arrays
 ``protocol``     ``Spec``: who is compared with whom, and what is relevant
 ``evaluation``   ``Dataset`` + ``Spec`` → ``Evaluation``, its report, saved and opened
-``diagnosis``    why does it miss, which is better, what is suspicious
+``diagnosis``    why does it miss, which run is better, what is suspicious
 ``experiments``  what leaks, and what an index costs: on the lab's data or the user's
-``course``       the lesson and its tasks
-``cli``          arguments to calls
+``course``       what the lesson computes, and its tasks
+``cli``          one file a command: arguments → a call → what is printed
 
 Examples
 --------

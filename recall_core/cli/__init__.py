@@ -13,13 +13,13 @@ The files, in the order of the flow; each imports only those above it:
 ``compare``       which of several runs or encoders is better, and on which queries?
 ``failures``      which queries miss, the worst first?
 ``audit``         what is suspicious about the data?
-``export``        the data in our own folder form
-``glyphlab``      the lab's files
+``export``        writes the data in our own folder form
+``glyphlab``      writes the lab's files
 ``leakage``       what leaks, and what does it do to the number?
-``ann``           the error of an approximate index, apart from the representation's
-``app``           the app on your data, in the browser of this machine
-``classroom``     ``class``: the app for everybody in the room
-``paths``         where data, bundled data and what the app keeps lie
+``ann``           the error of an approximate index, apart from that of the representation
+``app``           opens the app on your data, in the browser of this machine
+``classroom``     ``class``: opens the app to everybody in the room
+``paths``         prints where data, bundled data and what the app keeps lie
 ``entry``         ``main``: all commands, and the exit code
 """
 

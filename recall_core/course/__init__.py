@@ -1,10 +1,10 @@
-"""The lesson and its tasks.
+"""What the lesson computes, and its tasks.
 
 The files, in the order of the flow; each imports only those above it:
 
-``typed_input``       what a person types: a number as precise as it was written, a ranking as its relevance
-``lesson``            what the lesson's steps compute that nothing else does
-``tasks``             the lab's tasks as questions that can be checked at once, one file a task
+``typed_input``       what a person types, parsed: a number with its precision, a ranking as its relevance
+``lesson``            numbers that only the steps of the lesson need
+``tasks``             the tasks of the lab as questions with checked answers, one file a task
 ``learner_progress``  what a learner has done, as a dict to save, load and merge
 """
 

@@ -3,25 +3,25 @@
 The files, in the order of the flow; each imports only those above it:
 
 ``tables``       a text table, every cell as written; columns found by conventional names
-``documents``    JSON that somebody else wrote, parsed whole or refused
-``sheets``       CSV that a spreadsheet opens without running it, and back
+``documents``    JSON from other programs, parsed whole or refused
+``sheets``       CSV that no spreadsheet runs as a formula, and the way back
 ``arrow_sizes``  how much Parquet and Feather files unpack to, by their headers alone
 ``arrow``        Parquet and Feather: read whole or refused, columns of lists as arrays
 ``containers``   arrays in files: npy and npz, read whole or refused
 ``embeddings``   vectors from files, checked, by id or by position
 ``score_files``  matrices of scores from files, with the ids of their rows and columns
-``judgements``   judgements and ranked lists in other tools' forms: TREC, ROxford
-``location``     where data lie, what a reader makes of them, image files found safely
-``shards``       vectors in many files, read row by row where they are needed
-``foreign``      data as other programs write them: Hugging Face, FiftyOne, ROxford, TREC, Omniglot
-``own_form``     our own folder form: written, and read back the same
-``readers``      the forms in which people have their data, and one literal table of them
+``judgements``   judgements and ranked lists in the forms of other tools: TREC, ROxford
+``location``     where the data of a path lie, what a reader returns, and image files found safely
+``shards``       vectors in many files, read row by row as they are needed
+``foreign``      data in the forms of other programs: Hugging Face, FiftyOne, ROxford, TREC, Omniglot
+``own_form``     our own folder form: written, and read back unchanged
+``readers``      the forms in which people have their data, in one literal table
 ``digests``      which items have the same content
-``glyphlab``     the lab's images and table, from a seed
+``glyphlab``     the lab's images and table, made from a seed
 ``samples``      two more built-in data sets: scanned digits, patches of photographs
 ``dataset``      ``load(path) -> Dataset``: table, images, embeddings, fingerprint
-``uploads``      what a visitor uploads: archives unpacked with care, then read like any folder
-``roots``        which data sets and saved runs lie at a place
+``uploads``      uploads of a visitor: archives unpacked safely, then read like any folder
+``roots``        the data sets and saved runs in a folder
 """
 
 from .containers import read_array, read_npz

@@ -1,17 +1,17 @@
-"""Why does it miss, which is better, what is suspicious?
+"""Why does it miss, which run is better, what is suspicious?
 
 The files, in the order of the flow; each imports only those above it:
 
-``duplicates``    one image twice, items near everything, labels that the neighbours contradict
+``duplicates``    near-duplicates, hubs, and labels that the nearest neighbours contradict
 ``audit``         everything suspicious about a data set, as findings and tables
-``neighbours``    on how many queries a wrong match intrudes, and whether its label can be believed
+``neighbours``    of a wrong match: how many queries it misleads, and whether its label can be believed
 ``failure_list``  which queries miss, the worst first, and why
-``triage``        tags, notes and judgements that a person gives, kept in one small database
+``triage``        tags, notes and judgements of a person, kept in one small database
 ``triage_files``  tags, notes and judgements as files, written and read
-``slicing``       where it fails: each metric by the values of a column
+``slicing``       where it fails: a metric by the values of a column
 ``comparison``    which of several evaluations of the same queries is better, and on which
-``chart_data``    what charts draw beyond the scores: precision over recall, similarities, a map
-``definitions``   one ranking under every convention, and which of its numbers somebody has
+``chart_data``    what charts show beyond the scores: precision over recall, similarities, a map of the vectors
+``definitions``   one ranking under every convention, and which convention gives a number from elsewhere
 ``report``        slices, comparison and audit as text, JSON or LaTeX
 ``html``          an evaluation as one HTML file, with curves and the worst queries
 """

@@ -4,11 +4,11 @@ The files, in the order of the flow; each imports only those above it:
 
 ``spelling``    how reports spell numbers, intervals, rows and findings
 ``report``      an evaluation as text, JSON or CSV
-``replacing``   a folder or a file written whole, which then stands at its place at once
+``replacing``   a folder or a file written whole beside its place, then put there in one step
 ``saving``      an evaluation saved to a folder
 ``record``      ``Evaluation``, ``Direction`` and ``Estimate``
-``query_rows``  one row a query: what it found, and at which rank
-``wiring``      the only wiring: ``evaluate(dataset, spec) -> Evaluation``
+``query_rows``  one row a query: its matches, and at which rank the first one stands
+``wiring``      the whole pipeline in one place: ``evaluate(dataset, spec) -> Evaluation``
 ``opening``     a saved evaluation, opened again
 """
 

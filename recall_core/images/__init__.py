@@ -4,10 +4,10 @@ The files, in the order of the flow; each imports only those above it:
 
 ``decoding``    one image decoded safely; its header is judged before its pixels are read
 ``image_set``   ``Pictures``: many images, decoded on demand
-``thumbnails``  images small enough to show, and two images made comparable
-``corruption``  images made worse on purpose, by kind and severity
-``looks``       one look at every image: digests, perceptual hashes, images of one colour
-``steady``      linear algebra that gives the same bits on every machine
+``thumbnails``  images small enough to show, and two images of one size to compare
+``corruption``  images degraded by kind and severity
+``looks``       digests and perceptual hashes of all images in one pass; images of a single colour
+``steady``      linear algebra with the same bits on every machine
 ``encoders``    images → vectors
 """
 

@@ -4,10 +4,10 @@ The files, in the order of the flow; each imports only those above it:
 
 ``ties``         best, worst and expected values where items tie
 ``score``        ``Score``: a numerator, a denominator, and the range under ties
-``measures``     ranks → ``Score``: recall, average precision and the others, and one literal table of them
-``conventions``  the conventions under which a ranking is scored, and what other tools call each number
+``measures``     ranks → ``Score``: recall, average precision and the others, in one literal table
+``conventions``  the conventions under which a ranking is scored, and the name of each number in other tools
 ``resampling``   sums by group, resampled: exactly, by an expansion, or drawn
-``intervals``    ``Interval``: how far a score can be trusted, by group
+``intervals``    ``Interval``: how sure a score is, with groups as the independent units
 """
 
 from .conventions import CONVENTIONS, MAX_TERMS, Convention, Name, One, frac, plus

@@ -4,17 +4,17 @@ The files, in the order of the flow; each imports only those above it:
 
 ``relevance``    ``Relevance``: which gallery items are relevant for a query, and which are junk
 ``arithmetic``   sums in one fixed order, and the gallery's side of a float32 filter
-``cosine``       the cosine, canonical: the same bits on every machine
+``cosine``       the canonical cosine: the same bits on every machine
 ``dot``          the dot product
 ``euclidean``    the negative Euclidean distance
 ``similarity``   the canonical similarity of two vectors, and one literal table of them
-``stretch``      what a stretch of the gallery adds to a ranking; the plain rule, and how stretches merge
+``stretch``      what one stretch of the gallery adds to a ranking; the plain rule; how stretches merge
 ``certified``    the certified pass: a fast float32 filter, settled by exact similarities
 ``record``       ``Ranking``: ranks and ties of the relevant items, and the top of each list
 ``exact_pass``   the exact pass over vectors or scores, in this process
-``rerank``       rankers that look at the neighbours too
-``distributed``  the exact pass beyond one machine: map over queries and stretches of the gallery, and merge
-``lists``        ranked lists that somebody else made, as a ``Ranking``
+``rerank``       rerankers that use the neighbours of an item too
+``distributed``  the exact pass in many workers: map over stretches of queries and gallery, then merge
+``lists``        ranked lists of other systems, as a ``Ranking``
 """
 
 from .certified import one_blas_thread

@@ -1,15 +1,15 @@
-"""The lab's tasks as questions that can be checked at once.
+"""The tasks of the lab as questions with checked answers.
 
 The files, in the order of the flow; each imports only those above it:
 
 ``marking``  what a checked answer is: right, or wrong with a hint
-``opening``  the opening question: ranks that have this mean
+``opening``  the opening question: ranks with a given mean
 ``f1``       task F1: a rule of relevance
 ``f2``       task F2: Recall@k by hand
 ``f3``       task F3: writing ``recall_at_k``: cases, and how an answer is judged
-``boxed``    what runs in the process of a learner's code: limits, and an end to all that it started
-``codebox``  a learner's code in a process of its own
-``checks``   the same checks as a file, for a learner's own machine
+``boxed``    the process that runs a learner's code: its limits, and how it ends all that it started
+``codebox``  a learner's code, run in a process of its own
+``checks``   the same checks as a file, for a learner's own computer
 ``f4``       task F4: a faulty split
 ``f5``       task F5: a report
 """

@@ -2,9 +2,9 @@
 
 The files, in the order of the flow; each imports only those above it:
 
-``kinds``       faiss's approximate indexes: their numbers, how they are built, what they return
+``kinds``       the approximate indexes of faiss: parameters, how each is built, what it returns
 ``overlap``     how far an approximate list agrees with the exact one
-``experiment``  index error apart from representation error
+``experiment``  index error, apart from representation error
 ``report``      the experiment as text, JSON and CSV
 """
 

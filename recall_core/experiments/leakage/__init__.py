@@ -2,9 +2,9 @@
 
 The files, in the order of the flow; each imports only those above it:
 
-``draws``       a random half against the split that parts no group, over many seeds
-``training``    a fitted encoder that has seen images, or whole groups, over many seeds
-``experiment``  the lesson's three experiments
+``draws``       a random half against a split that keeps groups whole, over many seeds
+``training``    a fitted encoder that has seen test images, or whole groups, over many seeds
+``experiment``  the three experiments of the lesson
 ``report``      the experiments as text and JSON
 """
 
