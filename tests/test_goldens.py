@@ -99,7 +99,11 @@ def plain(value: Any, folder: Path) -> Any:
         return [plain(cell, folder) for cell in value]
     if isinstance(value, float):
         return float(f"{value:.10g}")
-    return value.replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT") if isinstance(value, str) else value
+    return (
+        value.replace(str(folder), "FOLDER").replace(folder.name, "NAME").replace(str(ROOT), "ROOT")
+        if isinstance(value, str)
+        else value
+    )
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -11,10 +11,9 @@ from pages.shared.components.gallery import Grid, Tile
 from pages.shared.components.score_tables import score
 from pages.shared.frame import shell
 from pages.shared.learner import leakage_runs
-from pages.shared.words import _, engine_words, language, number, plain, plural
+from pages.shared.words import _, engine_words, number, plain, plural
 from recall_core.errors import MissingDependency
 from recall_core.experiments.index import INDEXES, Trial, import_faiss
-from recall_core.protocol import Finding
 from recall_core.ranking import Ranking
 
 from . import index_charts, index_runs
@@ -193,7 +192,7 @@ def limits(found: Found) -> None:
             t=f"{1000 * whole.exact_cost.seconds:.3g}"
         ),
         *_not_worth_it(found),
-        *(_told(finding) for finding in whole.findings),
+        *(engine_words.told(finding) for finding in whole.findings),
     ]
     st.markdown("\n".join(f"- {plain(line)}" for line in lines))
 
@@ -355,19 +354,3 @@ def _answer(asked: Asked, position: int, rank: int, similarity: float, right: bo
         rank=rank, verdict=_("right") if right else _("wrong"), score=f"{similarity:.3f}", name=name
     )
     return Tile(picture, label, name, f"{similarity:.3f}", str(rank), right)
-
-
-def _told(finding: Finding) -> str:
-    """Tell a finding of this experiment in the visitor's language."""
-    sentences = {
-        "copies": _(
-            "{n} gallery items are exactly the same as an earlier one:"
-            " which of the copies an index returns is chance, so the overlap is too low."
-        ),
-        "tie_at_cut": _("The exact lists of {n} queries are cut between items that tie."),
-        "few_groups": _("The measured queries are few independent groups: small differences cannot be seen."),
-        "direction": _("One direction of two is measured."),
-    }
-    if language() == "en" or finding.kind not in sentences:
-        return engine_words.told(finding)
-    return sentences[finding.kind].format(n=number(finding.count))

@@ -29,6 +29,7 @@ from .dataset import Dataset, load
 from .digests import MAX_PAIRS, Pairs, row_digests, same_content
 from .documents import parse_json, read_json
 from .embeddings import (
+    MATCHED,
     Embeddings,
     Told,
     bad_rows,
@@ -70,6 +71,7 @@ __all__ = [
     "DEFAULT_PROTOCOL",
     "GLYPHLAB_SEED",
     "GLYPHLAB_VARIANTS",
+    "MATCHED",
     "MAX_PAIRS",
     "MISSING",
     "NOBODY",

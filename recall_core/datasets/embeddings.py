@@ -111,28 +111,32 @@ def rows_by_id(wanted: Sequence[str], given: Sequence[str], name: str) -> NDArra
     return np.array([row[item] for item in wanted], dtype=np.intp)
 
 
+MATCHED = {
+    "matched_by_id": "{file}: {n} rows matched by id",
+    "matched_by_position": "{file}: {n} rows matched to the table by position; give the rows' ids to be sure of the "
+    "order",
+    "matched_to_selected": "{file}: {n} rows matched by position to the selected rows, in table order; give the rows' "
+    "ids to be sure of the order",
+}
+"""How vectors were put in the table's order, in words."""
+
+
 def match_rows(
     given: Embeddings,
     n_item: int,
     names: Sequence[Sequence[str]],
     file: str,
-    *,
-    whose: str = "to the table by position",
-) -> tuple[NDArray[np.intp], str, bool]:
+) -> tuple[NDArray[np.intp], bool]:
     """Which vector belongs to each of ``n_item`` items?
 
     Parameters
     ----------
     names : sequence of lists of n_item text
         What the items are called, in the order in which these are tried: ids, then paths.
-    whose : str
-        Where the rows go without ids, in words.
 
     Returns
     -------
     rows : (n_item,) intp
-    how : str
-        In words, to be shown.
     by_id : bool
         False: only the counts agree, and the order is taken on trust.
 
@@ -144,11 +148,9 @@ def match_rows(
     if given.ids is not None:
         known = set(given.ids)
         chosen = next((called for called in names if known.issuperset(called)), names[0])
-        rows = rows_by_id(chosen, given.ids, file)
-        return rows, f"{file}: {n_item} rows matched by id", True
+        return rows_by_id(chosen, given.ids, file), True
     check_rows(file, len(given.values), n_item)
-    how = f"{file}: {n_item} rows matched {whose}; give the rows' ids to be sure of the order"
-    return np.arange(n_item), how, False
+    return np.arange(n_item), False
 
 
 def check_rows(file: str, n_row: int, n_item: int) -> None:

@@ -19,7 +19,7 @@ from ..errors import DataError
 from ..images import Pictures
 from ..rights import below
 from .containers import read_array
-from .embeddings import Embeddings, check_rows, match_rows, read_embeddings, read_ids
+from .embeddings import MATCHED, Embeddings, check_rows, match_rows, read_embeddings, read_ids
 from .foreign import (
     fiftyone_form,
     ground_truth_form,
@@ -225,9 +225,10 @@ def _with_embeddings(place: Place, reading: Reading) -> Reading:
                     f"{listed.name} has {len(ids)} ids, {file.name} {len(given.values)} rows; they must agree"
                 )
             given = Embeddings(given.values, ids)
-        rows, how, by_id = match_rows(given, len(reading.table), names, file.name)
+        rows, by_id = match_rows(given, len(reading.table), names, file.name)
         added[file.stem] = given.values[rows] if by_id else given.values
-        notes.append(how)
+        matched = MATCHED["matched_by_id" if by_id else "matched_by_position"]
+        notes.append(matched.format(file=file.name, n=len(rows)))
     if not added:
         return reading
     embeddings = dict(reading.embeddings) | added

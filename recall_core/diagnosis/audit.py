@@ -13,10 +13,23 @@ from numpy.typing import NDArray
 
 from .. import datasets, images, protocol
 from ..arrays import Array, IntArray, PhaseTick
-from ..datasets import MISSING, Dataset, Pairs, bad_rows, some, zero_rows
+from ..datasets import MISSING, Dataset, Pairs, bad_rows, zero_rows
 from ..errors import DataError
 from ..images import Looks, Pictures
-from ..protocol import N_EXAMPLES, Finding, Spec, Split
+from ..protocol import (
+    AND,
+    N_EXAMPLES,
+    Finding,
+    Listed,
+    Phrase,
+    Spec,
+    Split,
+    Value,
+    find,
+    name_rows,
+    quoted,
+    spell_value,
+)
 from . import duplicates
 from .duplicates import NEAR_COSINE, NEAR_DISTANCE
 
@@ -195,19 +208,18 @@ class _Borders:
         if not crossing:
             return []
         column = self.dataset.columns["split"]
-        message = f"{len(crossing)} of {len(parts)} groups lie in more than one {column}: {some(crossing)}"
-        return [Finding("groups_across", "warning", len(crossing), message, tuple(crossing[:N_EXAMPLES]))]
+        return [find("groups_across", len(crossing), crossing, m=len(parts), column=column, groups=quoted(crossing))]
 
 
 def _resolved(dataset: Dataset, spec: Spec) -> tuple[Spec | None, list[Finding]]:
     """The resolved spec; None, and a note, where the data have no rule of relevance yet."""
-    notes = [protocol.note("reading", text) for text in dataset.notes]
+    notes = [find("reading", text=text) for text in dataset.notes]
     try:
         return protocol.resolve(dataset, spec), notes
     except DataError as error:
         if spec.relevant is not None or spec.relevant_pairs is not None or spec.split is not None or spec.where:
             raise
-        return None, [*notes, protocol.note("not_evaluable", f"these data cannot be evaluated yet: {error}")]
+        return None, [*notes, find("not_evaluable", error=str(error))]
 
 
 def item_vectors(
@@ -266,15 +278,13 @@ def _picture_findings(dataset: Dataset, looks: Looks | None) -> list[Finding]:
         return []
     found = []
     if looks.problems:
-        shown = "; ".join(f"row {row + 1}: {why}" for row, why in list(looks.problems.items())[:N_EXAMPLES])
-        message = f"{len(looks.problems)} of {len(dataset)} pictures cannot be read: {shown}"
-        ids = tuple(str(dataset.ids[row]) for row in list(looks.problems)[:N_EXAMPLES])
-        found.append(Finding("unreadable_pictures", "warning", len(looks.problems), message, ids))
+        rows = np.array(list(looks.problems))
+        shown = name_rows(dataset.ids, rows, list(looks.problems.values()))
+        found.append(find("unreadable_pictures:in_all", len(rows), dataset.ids[rows], m=len(dataset), rows=shown))
     flat = np.flatnonzero(looks.flat)
     if len(flat):
-        ids = tuple(map(str, dataset.ids[flat[:N_EXAMPLES]]))
-        message = f"{len(flat)} of {len(dataset)} pictures are one colour all over, so nothing can be found by them"
-        found.append(Finding("flat_pictures", "warning", len(flat), f"{message}: {some(dataset.ids[flat])}", ids))
+        ids = dataset.ids[flat]
+        found.append(find("flat_pictures", len(flat), ids, m=len(dataset), ids=quoted(ids)))
     return found
 
 
@@ -282,10 +292,8 @@ def _vector_findings(dataset: Dataset, vectors: Array) -> list[Finding]:
     zero = zero_rows(vectors)
     if not len(zero):
         return []
-    message = (
-        f"{len(zero)} of {len(vectors)} vectors are zero: their cosine to everything is 0: {some(dataset.ids[zero])}"
-    )
-    return [Finding("zero_vectors", "warning", len(zero), message, tuple(map(str, dataset.ids[zero[:N_EXAMPLES]])))]
+    ids = dataset.ids[zero]
+    return [find("zero_vectors", len(zero), ids, m=len(vectors), rows=name_rows(dataset.ids, zero))]
 
 
 def _pair_table(dataset: Dataset, tables: dict[str, Pairs], borders: _Borders) -> pd.DataFrame:
@@ -300,34 +308,41 @@ def _pair_table(dataset: Dataset, tables: dict[str, Pairs], borders: _Borders) -
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(PAIR_COLUMNS))
 
 
-PAIR_WORDS = {
-    "content": "pairs of items are exactly the same",
-    "cosine": "pairs of vectors have a cosine of at least {threshold:g}",
-    "hash": "pairs of pictures have perceptual hashes that differ in at most {distance} of 64 bits",
-}
-"""Kind of pair → what it says."""
-
-
 def _pair_findings(table: pd.DataFrame, tables: dict[str, Pairs], threshold: float, distance: int) -> list[Finding]:
     found = []
-    for kind, words in PAIR_WORDS.items():
+    limits: dict[str, dict[str, Value]] = {"cosine": {"threshold": threshold}, "hash": {"distance": distance}}
+    for kind in ("content", "cosine", "hash"):
         pairs = table[table["kind"] == kind]
         if not len(pairs):
             continue
         crossing = pairs[pairs["across"] != ""]
-        more = "at least " if tables[kind].cut else ""
-        message = f"{more}{len(pairs)} {words.format(threshold=threshold, distance=distance)}"
-        if len(crossing):
-            counts = crossing["across"].str.split("; ").explode().value_counts()
-            message += ", of which " + ", ".join(f"{n} across {border}" for border, n in counts.items())
         first = (crossing if len(crossing) else pairs).head(N_EXAMPLES)
-        shown = tuple(
-            f"{a} {'=' if kind == 'content' else '≈'} {b} ({score:.4g})"
-            for a, b, score in zip(first["first_id"], first["second_id"], first["score"], strict=True)
-        )
-        severity = "warning" if len(crossing) else "note"
-        found.append(Finding(f"duplicates_{kind}", severity, len(pairs), f"{message}: {'; '.join(shown)}", shown))
+        pair = "equal_pair" if kind == "content" else "near_pair"
+        shown = [
+            Phrase(pair, {"first": one, "second": other, "score": float(f"{score:.4g}")})
+            for one, other, score in zip(first["first_id"], first["second_id"], first["score"], strict=True)
+        ]
+        n = len(pairs)
+        said: dict[str, Value] = {
+            "number": Phrase("at_least", {"n": n}) if tables[kind].cut else n,
+            "pairs": Listed(tuple(shown), "; "),
+            **limits.get(kind, {}),
+        }
+        examples = map(spell_value, shown)
+        if len(crossing):
+            found.append(find(f"duplicates_{kind}:across", n, examples, borders=_borders(crossing), **said))
+        else:
+            found.append(find(f"duplicates_{kind}", n, examples, **said))
     return found
+
+
+def _borders(crossing: pd.DataFrame) -> Listed:
+    """How many pairs cross each border, the most crossed first."""
+    counts = crossing["across"].str.split("; ").explode().value_counts()
+    known = {name: Phrase(name) for name in ("groups", "labels", "query and gallery")}
+    both = {str(name): Listed(tuple(str(name).split(AND)), AND) for name in counts.index}
+    crossed = {name: known.get(name, sides) for name, sides in both.items()}
+    return Listed(tuple(Phrase("across", {"n": int(n), "border": crossed[str(name)]}) for name, n in counts.items()))
 
 
 def _without_relevant(
@@ -375,17 +390,11 @@ def _neighbour_tables(
 def _neighbour_findings(hub_table: pd.DataFrame, label_table: pd.DataFrame, n: int) -> list[Finding]:
     found = []
     if len(hub_table):
-        message = (
-            f"{len(hub_table)} of {n} items are hubs: each stands among the nearest {duplicates.N_HUB} of at least "
-            f"{duplicates.HUB_TIMES} times its fair share of items: {some(hub_table['id'])}"
-        )
-        found.append(Finding("hubs", "note", len(hub_table), message, tuple(hub_table["id"].head(N_EXAMPLES))))
+        ids, near, times = hub_table["id"], duplicates.N_HUB, duplicates.HUB_TIMES
+        found.append(find("hubs", len(ids), ids, m=n, near=near, times=times, ids=quoted(ids)))
     if len(label_table):
-        message = (
-            f"{len(label_table)} of {n} labels look wrong: the nearest {duplicates.N_LABEL} neighbours agree on "
-            f"another: {some(label_table['id'])}"
-        )
-        found.append(Finding("labels", "warning", len(label_table), message, tuple(label_table["id"].head(N_EXAMPLES))))
+        ids = label_table["id"]
+        found.append(find("labels", len(ids), ids, m=n, near=duplicates.N_LABEL, ids=quoted(ids)))
     return found
 
 
@@ -403,12 +412,9 @@ def _numbering(dataset: Dataset, spec: Spec, splits: tuple[Split, ...], vectors:
     other = duplicates.other_numbering(list(value[query]), list(value[gallery]), list(value[gallery[nearest]]))
     if not other:
         return []
-    shown = tuple(f"query {own} → gallery {found}" for own, found in list(other.items())[:N_EXAMPLES])
-    message = (
-        f"{len(other)} classes are numbered otherwise among the queries than in the gallery, it seems: "
-        f"{'; '.join(shown)}; give both sides the same names"
-    )
-    return [Finding("numbering", "error", len(other), message, shown)]
+    both = list(other.items())[:N_EXAMPLES]
+    shown = tuple(Phrase("numbered", {"query": own, "gallery": found}) for own, found in both)
+    return [find("numbering", len(other), map(spell_value, shown), classes=Listed(shown, "; "))]
 
 
 def _classes(dataset: Dataset, spec: Spec | None) -> pd.DataFrame:
@@ -422,11 +428,17 @@ def _class_findings(classes: pd.DataFrame, spec: Spec | None) -> list[Finding]:
     if not len(classes):
         return []
     sizes, alone = classes["n"], int((classes["n"] == 1).sum())
-    name = (spec.relevant if spec is not None else None) or "class"
-    message = (
-        f"{len(classes)} values of {name}, with {sizes.min()} to {sizes.max()} items, {sizes.median():g} in the middle"
-    )
-    return [protocol.note("class_sizes", f"{message}; {alone} with a single item", len(classes))]
+    return [
+        find(
+            "class_sizes",
+            len(classes),
+            column=(spec.relevant if spec is not None else None) or Phrase("class"),
+            least=int(sizes.min()),
+            most=int(sizes.max()),
+            median=float(sizes.median()),
+            alone=alone,
+        )
+    ]
 
 
 def _unreadable_table(dataset: Dataset, looks: Looks | None) -> pd.DataFrame:

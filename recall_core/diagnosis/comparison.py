@@ -15,7 +15,7 @@ from ..datasets import some
 from ..errors import DataError, setting
 from ..evaluation import Evaluation, query_groups
 from ..metrics import Score, holm, interval, paired_difference
-from ..protocol import Finding, note
+from ..protocol import AND, Finding, Listed, Phrase, find
 
 LEVEL = 0.95
 
@@ -374,22 +374,20 @@ def _findings(
 ) -> list[Finding]:
     found = []
     if any(left_out):
-        counts = ", ".join(f"{n} of {name}" for name, n in zip(names, left_out, strict=True) if n)
-        message = f"{n_query} queries are common to all and compared; left out: {counts}"
-        found.append(Finding("not_common", "warning", max(left_out), message))
+        counts = [Phrase("of_run", {"n": n, "run": name}) for name, n in zip(names, left_out, strict=True) if n]
+        found.append(find("not_common", max(left_out), n=n_query, counts=Listed(tuple(counts))))
     galleries = [
         {frozenset(one.dataset.ids[direction.split.gallery]) for direction in one.directions} for one in evaluations
     ]
     if any(gallery != galleries[0] for gallery in galleries):
-        sizes = ", ".join(
-            f"{' and '.join(sorted(str(len(part)) for part in gallery))} in {name}"
+        sizes = [
+            Phrase("in_run", {"sizes": Listed(tuple(sorted(map(len, gallery), key=str)), AND), "run": name})
             for name, gallery in zip(names, galleries, strict=True)
-        )
-        message = f"the galleries are not the same (items: {sizes}): another gallery is another task"
-        found.append(Finding("other_gallery", "warning", len(evaluations), message))
+        ]
+        found.append(find("other_gallery", len(evaluations), sizes=Listed(tuple(sizes))))
     sets = {one.dataset.name for one in evaluations}
     if len(sets) > 1:
-        found.append(note("other_data", f"the runs are of {len(sets)} data sets: {', '.join(sorted(sets))}", len(sets)))
+        found.append(find("other_data", len(sets), names=Listed(tuple(sorted(sets)))))
     return found
 
 

@@ -19,7 +19,7 @@ from ..arrays import Array, IntArray
 from ..datasets import Dataset
 from ..errors import DataError, setting
 from ..metrics import Score, bootstrap_intervals, intervals_of
-from ..protocol import Filter, Finding, Spec, Split, write_filter
+from ..protocol import Filter, Finding, Listed, Spec, Split, write_filter
 from ..ranking import RERANKERS, Ranking, Relevance, rank, rank_scores, without_answers
 from ..version import VERSION
 from .query_rows import query_table
@@ -183,7 +183,7 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
         raise DataError(
             f"no query has {words}; the slice takes queries, after {setting('where')} and the split", field="slice"
         )
-    message = f"{n_query} of {evaluation.counts['n_query']} queries are counted: those with {words}"
+    told = protocol.find("slice", n_query, m=evaluation.counts["n_query"] or 0, conditions=words)
     sliced = assemble(
         dataset,
         evaluation.given.replace(slice=(*former, *conditions)),
@@ -192,7 +192,7 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
         n_dim=evaluation.counts["n_dim"],
         version=evaluation.version,
     )
-    return replace(sliced, findings=(protocol.note("slice", message, n_query), *evaluation.findings))
+    return replace(sliced, findings=(told, *evaluation.findings))
 
 
 def _direction(
@@ -250,12 +250,10 @@ def _whole_findings(whole: Evaluation) -> list[Finding]:
     smallest = min(int(direction.ranking.n_gallery.min()) for direction in directions)
     beyond = [k for k in spec.ks if k > smallest]
     if beyond:
-        message = f"k = {', '.join(map(str, beyond))} reaches beyond a gallery of {smallest}: the whole gallery counts"
-        found.append(protocol.note("k_beyond_gallery", message, len(beyond)))
+        found.append(protocol.find("k_beyond_gallery", len(beyond), ks=Listed(tuple(beyond)), m=smallest))
     if "group" not in dataset.columns:
-        found.append(protocol.note("no_group", "no group column: each item is taken as independent in the intervals"))
+        found.append(protocol.find("no_group"))
     first = whole.scores[f"recall@{spec.ks[0]}"].score
     if first.n_tied:
-        message = f"{first.n_tied} of {first.n_query} queries: {first.name} depends on the order of tied items"
-        found.append(Finding("ties", "warning", first.n_tied, message))
+        found.append(protocol.find("ties", first.n_tied, m=first.n_query, metric=first.name))
     return found

@@ -5,7 +5,8 @@ The files, in the order of the flow; each imports only those above it:
 ``splits``        ``Split``: which rows are queries, which form the gallery, which train
 ``choices``       how a choice is checked, and spelled in a link, in JSON and on a command line
 ``spec``          ``Spec``: the table of choices that determine a number
-``findings``      ``Finding``: what is suspicious about the data or the split
+``findings``      ``Finding``: a kind and its parameters, and the table of what each kind says
+``checks``        what is suspicious about the data or the split
 ``selection``     which rows meet the conditions
 ``defaults``      every choice that was left open, filled from the data
 ``sides``         the directions of a split, and the training draw
@@ -14,6 +15,14 @@ The files, in the order of the flow; each imports only those above it:
 ``given_scores``  where scores come from: a matrix that the user gives
 """
 
+from .checks import (
+    look_alikes,
+    own_picture_kept,
+    queries_without_relevant,
+    reasons_without_relevant,
+    same_files,
+    training_leak,
+)
 from .choices import (
     Choice,
     Filter,
@@ -28,17 +37,22 @@ from .choices import (
 )
 from .defaults import fill_defaults
 from .findings import (
+    AND,
     N_EXAMPLES,
     NO_RELEVANT_REASONS,
+    PHRASES,
+    SENTENCES,
     SEVERITIES,
     Finding,
-    look_alikes,
-    note,
-    own_picture_kept,
-    queries_without_relevant,
-    reasons_without_relevant,
-    same_files,
-    training_leak,
+    Listed,
+    Phrase,
+    Template,
+    Value,
+    find,
+    name_rows,
+    quoted,
+    spell,
+    spell_value,
 )
 from .given_scores import score_matrix
 from .rules import relate, split_findings
@@ -71,20 +85,27 @@ from .splits import (
 )
 
 __all__ = [
+    "AND",
     "BAD_ROWS",
     "CHOICES",
     "DEFAULT_KS",
     "FILES",
     "NO_RELEVANT_REASONS",
     "N_EXAMPLES",
+    "PHRASES",
     "POLICIES",
+    "SENTENCES",
     "SEVERITIES",
     "SPLITS",
     "Choice",
     "Filter",
     "Finding",
+    "Listed",
+    "Phrase",
     "Spec",
     "Split",
+    "Template",
+    "Value",
     "check_names",
     "copies",
     "directions",
@@ -93,17 +114,19 @@ __all__ = [
     "encode_dataset",
     "encode_unfitted",
     "fill_defaults",
+    "find",
     "is_fitted",
     "lacking_a_side",
     "leave_one_out",
     "leave_out_bad_rows",
     "look_alikes",
     "make_filter",
-    "note",
+    "name_rows",
     "option",
     "own_picture_kept",
     "queries_without_relevant",
     "query_pictures",
+    "quoted",
     "read_choice",
     "read_condition",
     "read_filter",
@@ -114,6 +137,8 @@ __all__ = [
     "same_pictures",
     "score_matrix",
     "select_rows",
+    "spell",
+    "spell_value",
     "split_findings",
     "stop_at_bad_rows",
     "table_vectors",

@@ -11,8 +11,7 @@ from .. import datasets
 from ..arrays import Array, IntArray
 from ..datasets import Dataset, read_scores
 from ..errors import DataError
-from . import findings
-from .findings import Finding
+from .findings import Finding, Listed, Phrase, find, first_of, spell_value
 from .splits import Split
 
 
@@ -40,8 +39,8 @@ def score_matrix(dataset: Dataset, path: Path, split: Split, ks: Sequence[int] =
                 f"{path.name} has shape {given.values.shape}; expected {expected}: a row for each query and a column "
                 f"for each gallery item, both in table order, or with {side}_ids in the file (.npz or .csv)"
             )
-    rows, found = _places(dataset, split.query, given.query_ids, f"{path.name}: query ids")
-    columns, more = _places(dataset, split.gallery, given.gallery_ids, f"{path.name}: gallery ids")
+    rows, found = _places(dataset, split.query, given.query_ids, path.name, "query ids")
+    columns, more = _places(dataset, split.gallery, given.gallery_ids, path.name, "gallery ids")
     matrix = given.values[np.ix_(np.maximum(rows, 0), np.maximum(columns, 0))]
     if matrix.dtype.kind in "iu" and matrix.size and max(abs(int(matrix.min())), int(matrix.max())) > 2**53:
         raise DataError(
@@ -61,18 +60,14 @@ def score_matrix(dataset: Dataset, path: Path, split: Split, ks: Sequence[int] =
         matrix[rows < 0], matrix[:, columns < 0] = np.nan, np.nan
     found += more
     if any(by_position):
-        found.append(Finding("matching", "warning", 0, f"{path.name}: scores were matched by position, in table order"))
+        found.append(find("matching:scores", file=path.name))
     without = (
         np.isnan(matrix).all(axis=1) if matrix.dtype.kind == "f" and matrix.shape[1] else np.zeros(len(rows), bool)
     )
     if without.any():
         n = int(without.sum())
-        message = (
-            f"{n} {'query' if n == 1 else 'queries'} without result, of {len(without)} in {split.name}: "
-            f"{path.name} retrieves nothing for them, and they count as missed"
-        )
-        examples = tuple(map(str, dataset.ids[split.query[without]][: findings.N_EXAMPLES]))
-        found.append(Finding("without_result", "warning", n, message, examples))
+        examples = dataset.ids[split.query[without]]
+        found.append(find("without_result", n, examples, m=len(without), split=split.name, file=path.name))
     found += _short_lists(dataset, path, split, matrix, ks)
     return matrix, found
 
@@ -85,18 +80,28 @@ def _short_lists(dataset: Dataset, path: Path, split: Split, matrix: Array, ks: 
     short = np.flatnonzero((n_listed > 0) & (n_listed < min(max(ks), matrix.shape[1])))
     if not len(short):
         return []
-    message = (
-        f"{len(short)} of {len(matrix)} queries in {split.name}: {path.name} lists fewer than k = {max(ks)} items for "
-        f"them (the shortest list has {n_listed[short].min()}); what is not listed counts as not retrieved"
-    )
-    examples = tuple(map(str, dataset.ids[split.query[short]][: findings.N_EXAMPLES]))
-    return [Finding("short_lists", "warning", len(short), message, examples)]
+    return [
+        find(
+            "short_lists",
+            len(short),
+            dataset.ids[split.query[short]],
+            m=len(matrix),
+            split=split.name,
+            file=path.name,
+            k=max(ks),
+            shortest=int(n_listed[short].min()),
+        )
+    ]
 
 
-def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) -> tuple[IntArray, list[Finding]]:
+def _places(
+    dataset: Dataset, rows: IntArray, ids: list[str] | None, file: str, which: str
+) -> tuple[IntArray, list[Finding]]:
     """Where in the file does each row of one side stand? −1: nowhere. Without ids: in table order."""
     if ids is None:
         return np.argsort(np.argsort(rows)), []
+    said = Phrase(which, {"file": file})
+    name = spell_value(said)
     datasets.check_unique(ids, name)
     place = {item: i for i, item in enumerate(ids)}
     best = max(
@@ -110,14 +115,9 @@ def _places(dataset: Dataset, rows: IntArray, ids: list[str] | None, name: str) 
     unknown = [item for item in ids if item not in known]
     found = []
     if unknown:
-        shown = tuple(unknown[: findings.N_EXAMPLES])
-        message = (
-            f"{name}: {len(unknown)} of {len(ids)} are no item of {dataset.name}, such as "
-            f"{', '.join(map(repr, shown))}; what they were given is not used, so check for typing errors or padding"
-        )
-        found.append(Finding("unknown_ids", "warning", len(unknown), message, shown))
+        shown = Listed(tuple(map(repr, first_of(unknown))))
+        found.append(find("unknown_ids", len(unknown), unknown, ids=said, m=len(ids), data=dataset.name, shown=shown))
     unused = len(ids) - int((at >= 0).sum()) - len(unknown)
     if unused:
-        message = f"{name}: {unused} of {len(ids)} are not asked for here, and were passed over"
-        found.append(findings.note("unused_ids", message, unused))
+        found.append(find("unused_ids", unused, ids=said, m=len(ids)))
     return at, found

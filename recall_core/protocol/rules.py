@@ -11,16 +11,9 @@ from ..arrays import IntArray
 from ..datasets import Dataset, Judgements, Pairs, read_judgements
 from ..errors import DataError
 from ..ranking import Relevance, Sets
+from .checks import groups_lacking_a_side, own_picture_kept, queries_without_relevant, right_copies, same_view
 from .defaults import compares_images
-from .findings import (
-    Finding,
-    groups_lacking_a_side,
-    note,
-    own_picture_kept,
-    queries_without_relevant,
-    right_copies,
-    same_view,
-)
+from .findings import Finding, find
 from .selection import marked_junk, rows_of_nobody
 from .spec import Spec
 from .splits import Split
@@ -153,16 +146,13 @@ def split_findings(dataset: Dataset, spec: Spec, split: Split, relevance: Releva
     found = []
     marked = marked_junk(dataset)
     if len(marked):
-        message = f"{len(marked)} rows are junk, as column {dataset.columns['junk']} says, and take no part"
-        found.append(note("junk_rows", message, len(marked)))
+        found.append(find("junk_rows", len(marked), column=dataset.columns["junk"]))
     nobody = np.setdiff1d(rows_of_nobody(dataset), marked)
     if len(nobody):
-        message = f"{len(nobody)} rows are junk, as person −1 of names such as 0002_c1s1_000451_03, and take no part"
-        found.append(note("junk_rows", message, len(nobody)))
+        found.append(find("junk_rows:person", len(nobody)))
     if spec.corrections is not None:
         n = len(corrections(dataset, spec, split)[0])
-        message = f"{split.name}: {n} pairs are judged by {Path(spec.corrections).name} instead of the rule"
-        found.append(note("corrections", message, n))
+        found.append(find("corrections", n, split=split.name, file=Path(spec.corrections).name))
     found += queries_without_relevant(dataset.ids, split, relevance, value)
     found += own_picture_kept(dataset.ids, split, relevance)
     found += same_view(dataset.role("view"), split)

@@ -14,8 +14,8 @@ from ..arrays import Array, IntArray
 from ..datasets import COLUMN_NAMES, MISSING, Dataset, Embeddings, Pairs, Shards, read_shards, row_digests, same_content
 from ..errors import DataError, setting
 from ..images import UNREADABLE, Pictures, corrupt, parse_corruption, picture_digests, reason
-from . import defaults, findings, selection
-from .findings import Finding
+from . import defaults, selection
+from .findings import N_EXAMPLES, Finding, Listed, Phrase, Value, find, name_rows, spell_value
 from .sides import directions
 from .spec import Spec
 from .splits import Split
@@ -56,7 +56,7 @@ def vectors_of_sides(
     dataset: Dataset, spec: Spec, splits: Sequence[Split], encoded: Array | None
 ) -> tuple[Any, Any, list[Finding]]:
     """Vectors of every row as a query and as an answer, (n_item, n_dim) each; rows that take no part are 0."""
-    notes = [findings.note("reading", text) for text in dataset.notes]
+    notes = [find("reading", text=text) for text in dataset.notes]
     if spec.scores is not None:
         return None, None, notes
     if spec.embeddings is not None and spec.embeddings in dataset.embeddings:
@@ -146,10 +146,8 @@ def leave_out_bad_rows(
         rows = np.setdiff1d(taken, bad)
         zero = _either(datasets.zero_rows, asked, answers, rows)
         if len(zero):
-            message = (
-                f"{len(zero)} of {len(rows)} vectors are zero: their cosine to everything is 0: {_named(dataset, zero)}"
-            )
-            found.append(Finding("zero_vectors", "warning", len(zero), message, _ids(dataset, zero)))
+            shown = name_rows(dataset.ids, zero)
+            found.append(find("zero_vectors", len(zero), dataset.ids[zero], m=len(rows), rows=shown))
     return tuple(splits), found
 
 
@@ -158,11 +156,14 @@ def zero_queries(dataset: Dataset, split: Split, asked: Array) -> tuple[IntArray
     rows = datasets.rows_where(datasets.zero_rows, asked, split.query)
     if not len(rows):
         return rows, []
-    message = (
-        f"{split.name}: {len(rows)} of {len(split.query)} queries are zero vectors, which have no cosine: nothing is "
-        f"retrieved for them, and they count as missed: {_named(dataset, rows)}"
+    found = find(
+        "without_result:zero",
+        len(rows),
+        dataset.ids[rows],
+        split=split.name,
+        m=len(split.query),
+        rows=name_rows(dataset.ids, rows),
     )
-    found = Finding("without_result", "warning", len(rows), message, _ids(dataset, rows))
     return np.flatnonzero(np.isin(split.query, rows)), [found]
 
 
@@ -205,15 +206,14 @@ def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
     group, no split by group keeps them apart. Equal vectors alone say nothing of the images.
     """
     of_images = defaults.compares_images(dataset, spec)
-    kind, are = (
-        ("same_across_groups", "are exactly the same") if of_images else ("equal_across_groups", "have the same vector")
+    of_value, of_group = (
+        ("same_across_groups:relevant", "same_across_groups")
+        if of_images
+        else ("equal_across_groups:relevant", "equal_across_groups")
     )
     found: list[Finding] = []
     group, name = dataset.columns.get("group"), spec.relevant or dataset.columns.get("group")
-    for column, then in (
-        (name, "finding the other counts as an error"),
-        (group, "no split by group keeps them apart" if of_images else "the encoder does not tell them apart"),
-    ):
+    for column, sentence in ((name, of_value), (group, of_group)):
         if column is None or (found and column == name):
             continue
         value = dataset.values(column)
@@ -221,10 +221,9 @@ def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
         across = np.flatnonzero((first != second) & (first != MISSING) & (second != MISSING))
         if not len(across):
             continue
-        pairs = [(dataset.ids[same.first[i]], dataset.ids[same.second[i]]) for i in across[: findings.N_EXAMPLES]]
+        pairs = [(dataset.ids[same.first[i]], dataset.ids[same.second[i]]) for i in across[:N_EXAMPLES]]
         shown = tuple(f"{one} = {other}" for one, other in pairs)
-        message = f"{len(across)} pairs of items {are} under another {column}: {'; '.join(shown)}; {then}"
-        found.append(Finding(kind, "warning", len(across), message, shown))
+        found.append(find(sentence, len(across), shown, column=column, pairs=Listed(shown, "; ")))
     return found
 
 
@@ -261,7 +260,7 @@ def _encode(dataset: Dataset, spec: Spec, pictures: Pictures, train: IntArray) -
         lost = np.setdiff1d(train, whole)
         raise DataError(
             f"encoder {spec.encoder} has {len(readable_train)} images to learn from: {len(lost)} of {len(train)} "
-            f"training images cannot be read: {_why_unreadable(dataset, lost)}"
+            f"training images cannot be read: {spell_value(_why_unreadable(dataset, lost))}"
         )
     made = _encode_readable(dataset, spec, pictures.select(good), clean.select(whole), readable_train)
     encoded = np.full((len(pictures), made.shape[1]), np.nan, made.dtype)
@@ -296,25 +295,26 @@ def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, A
         return _two_files(dataset, spec, _read_vectors(Path(spec.embeddings or ""), spec.ids), split)
     given = _read_vectors(Path(spec.embeddings or ""), spec.ids, one_a_row)
     n = len(given.values)
-    rows, whose = np.arange(len(dataset)), "to the table by position"
+    rows, whose = np.arange(len(dataset)), "matched_by_position"
     if given.ids is not None:
         # Rows that take no part need no vector.
         known = set(given.ids)
         rows = rows if any(known.issuperset(names) for names in dataset.names) else selected
     elif n == len(selected) != len(dataset):
-        rows, whose = selected, "by position to the selected rows, in table order"
+        rows, whose = selected, "matched_to_selected"
     else:
         one_a_row(n)
     called = [list(names[rows]) for names in dataset.names]
-    at, how, by_id = datasets.match_rows(given, len(rows), called, name, whose=whose)
+    at, by_id = datasets.match_rows(given, len(rows), called, name)
+    how = _matched(len(rows), Phrase("matched_by_id" if by_id else whose, {"file": name, "n": len(rows)}), by_id=by_id)
     if isinstance(given.values, Shards):
         order = np.full(len(dataset), -1, np.intp)
         order[rows] = at
         there: Any = given.values.arranged(order)
-        return there, there, Finding("matching", "note" if by_id else "warning", len(rows), how)
+        return there, there, how
     whole = np.zeros((len(dataset), given.values.shape[1]), given.values.dtype)
     whole[rows] = given.values[at]
-    return whole, whole, Finding("matching", "note" if by_id else "warning", len(rows), how)
+    return whole, whole, how
 
 
 def _read_vectors(path: Path, ids: str | None = None, told: datasets.Told = lambda n_row: None) -> Embeddings:
@@ -336,7 +336,9 @@ def _two_files(dataset: Dataset, spec: Spec, query: Embeddings, split: Split) ->
         if side.ids is None and len(side.values) != len(rows):
             raise DataError(f"{len(side.values)} {name} embeddings but {len(rows)} {name} rows; they must agree")
         names = [list(called[rows]) for called in dataset.names]
-        at, how, by_id = datasets.match_rows(side, len(rows), names, f"{name} embeddings")
+        at, by_id = datasets.match_rows(side, len(rows), names, f"{name} embeddings")
+        file = Phrase(f"{name} embeddings")
+        how = Phrase("matched_by_id" if by_id else "matched_by_position", {"file": file, "n": len(rows)})
         sides.append((rows, side.values[at], how, by_id))
     (query_rows, asks, how, by_id), (gallery_rows, replies, how_gallery, gallery_by_id) = sides
     if asks.shape[1] != replies.shape[1]:
@@ -347,8 +349,13 @@ def _two_files(dataset: Dataset, spec: Spec, query: Embeddings, split: Split) ->
     answers = asked.copy()
     asked[gallery_rows], asked[query_rows] = replies, asks
     answers[query_rows], answers[gallery_rows] = asks, replies
-    severity = "note" if by_id and gallery_by_id else "warning"
-    return asked, answers, Finding("matching", severity, len(dataset), f"{how}; {how_gallery}")
+    both = Listed((how, how_gallery), "; ")
+    return asked, answers, _matched(len(dataset), both, by_id=by_id and gallery_by_id)
+
+
+def _matched(n: int, how: Value, *, by_id: bool) -> Finding:
+    """How vectors were put in the table's order; without ids, the order is taken on trust."""
+    return find("matching:by_id" if by_id else "matching:by_position", n, how=how)
 
 
 def _either(test: Callable[[Array], IntArray], asked: Array, answers: Array, rows: IntArray) -> IntArray:
@@ -359,38 +366,23 @@ def _either(test: Callable[[Array], IntArray], asked: Array, answers: Array, row
 
 def _unreadable(dataset: Dataset, rows: IntArray, n: int) -> Finding:
     """Images to evaluate without a vector: file by file, and why."""
-    message = f"{len(rows)} of {n} pictures cannot be read and take no part: {_why_unreadable(dataset, rows)}"
-    return Finding("unreadable_pictures", "warning", len(rows), message, _ids(dataset, rows))
+    return find("unreadable_pictures", len(rows), dataset.ids[rows], m=n, rows=_why_unreadable(dataset, rows))
 
 
 def _not_learned_from(dataset: Dataset, rows: IntArray, n: int) -> Finding:
     """Images to learn from that nothing was learned from: file by file, and why."""
-    message = (
-        f"{len(rows)} of {n} training images cannot be read, so nothing was learned from them: "
-        f"{_why_unreadable(dataset, rows)}"
-    )
-    return Finding("unreadable_training", "warning", len(rows), message, _ids(dataset, rows))
+    return find("unreadable_training", len(rows), dataset.ids[rows], m=n, rows=_why_unreadable(dataset, rows))
 
 
-def _why_unreadable(dataset: Dataset, rows: IntArray) -> str:
-    first = rows[: findings.N_EXAMPLES]
-    shown_pictures = _pictures(dataset).select(first)
+def _why_unreadable(dataset: Dataset, rows: IntArray) -> Listed:
+    shown_pictures = _pictures(dataset).select(rows[:N_EXAMPLES])
     problems = {i: reason(shown_pictures, i, why) for i, why in shown_pictures.problems().items()}
-    shown = [f"row {row + 1} (id {dataset.ids[row]!r}): {problems.get(i, 'no vector')}" for i, row in enumerate(first)]
-    return "; ".join(shown) + (f"; and {len(rows) - len(shown)} more" if len(rows) > len(shown) else "")
+    return name_rows(dataset.ids, rows, [problems.get(i, Phrase("no vector")) for i in range(len(shown_pictures))])
 
 
 def _dropped(dataset: Dataset, rows: IntArray, taken: IntArray) -> Finding:
-    message = (
-        f"{len(rows)} of {len(taken)} rows were dropped, their vectors hold nan or infinity: {_named(dataset, rows)}"
-    )
-    return Finding("bad_rows", "warning", len(rows), message, _ids(dataset, rows))
+    return find("bad_rows", len(rows), dataset.ids[rows], m=len(taken), rows=name_rows(dataset.ids, rows))
 
 
 def _named(dataset: Dataset, rows: IntArray) -> str:
-    shown = ", ".join(f"row {row + 1} (id {dataset.ids[row]!r})" for row in rows[: findings.N_EXAMPLES])
-    return shown + (f" and {len(rows) - findings.N_EXAMPLES} more" if len(rows) > findings.N_EXAMPLES else "")
-
-
-def _ids(dataset: Dataset, rows: IntArray) -> tuple[str, ...]:
-    return tuple(map(str, dataset.ids[rows[: findings.N_EXAMPLES]]))
+    return spell_value(name_rows(dataset.ids, rows))

@@ -152,7 +152,7 @@ def test_reidentification_names_bring_person_camera_junk_and_the_same_camera_rul
     assert result.spec.junk_same == "camera"
     assert (result.counts["n_query"], result.counts["n_gallery"], result.counts["n_junk"]) == (2, 3, 1)
     assert result.table["n_relevant"].tolist() == [1, 1]
-    assert any("1 rows are junk, as column junk says" in finding.message for finding in result.findings)
+    assert any("1 row is junk, as column junk says" in finding.message for finding in result.findings)
     assert evaluate(data, junk_same="").counts["n_junk"] == 0
 
 
@@ -311,7 +311,7 @@ def test_zero_vectors_are_named_and_nan_is_named_or_dropped(tmp_path: Path) -> N
     np.save(tmp_path / "embeddings.npy", np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float16))
     result = evaluate(load(tmp_path))
     assert any(
-        "1 of 3 vectors are zero: their cosine to everything is 0: row 1 (id 'a')" in f.message for f in result.findings
+        "1 of 3 vectors is zero: its cosine to everything is 0: row 1 (id 'a')" in f.message for f in result.findings
     )
     np.save(tmp_path / "embeddings.npy", np.array([[1, 2], [np.inf, 0], [1, 1]], dtype=np.float16))
     with pytest.raises(DataError, match=r"float16 ends at 65504, so they may have overflowed\): row 2 \(id 'b'\)"):

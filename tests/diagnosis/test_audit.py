@@ -9,7 +9,8 @@ from recall_core import cli, from_arrays
 from recall_core.datasets.dataset import load
 from recall_core.diagnosis.audit import inspect
 from recall_core.errors import DataError
-from recall_core.protocol.findings import Finding, look_alikes, same_files
+from recall_core.protocol.checks import look_alikes, same_files
+from recall_core.protocol.findings import Finding
 from tests.datasets.test_readers import pictures
 
 

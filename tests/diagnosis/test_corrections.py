@@ -53,7 +53,7 @@ def test_what_is_corrected_holds_whichever_asks(tmp_path: Path) -> None:
         assert right(result, 0)[0] == [*right(base, 0)[0], answers]
         assert sorted(right(result, 1)[5]) == sorted([*right(base, 1)[5], asks])
         note = next(finding for finding in result.findings if finding.kind == "corrections")
-        assert note.message == "view0->view1: 1 pairs are judged by patch.csv instead of the rule"
+        assert note.message == "view0->view1: 1 pair is judged by patch.csv instead of the rule"
 
 
 def test_a_correction_never_makes_a_query_its_own_answer(data: Dataset, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_duplicates_across_borders_are_named_and_stand_before_the_score() -> Non
     assert found.pairs.loc[0, ["first_id", "second_id", "across"]].tolist() == ["a", "f", "groups; train and test"]
     message = next(f.message for f in found.findings if f.kind == "duplicates_content")
     assert (
-        message == "1 pairs of items are exactly the same, of which 1 across groups, 1 across train and test: a = f (1)"
+        message == "1 pair of items is exactly the same, of which 1 across groups, 1 across train and test: a = f (1)"
     )
     everything = evaluate(data, where=())
     first = everything.findings[0]

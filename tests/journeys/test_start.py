@@ -116,7 +116,7 @@ def test_a_pair_of_twins_opens_side_by_side(app: Server, page: Page) -> None:
     open_page(page, app, "/")
     upload(page, "twins.zip", zipped(**{"a/1.png": png(0), "a/2.png": png(7), "b/3.png": png(0), "b/4.png": png(90)}))
     page.get_by_role("tab", name="Findings").click()
-    expect(page.get_by_text("1 pairs of items are exactly the same").first).to_be_visible()
+    expect(page.get_by_text("1 pair of items is exactly the same").first).to_be_visible()
     settle(page)
     page.locator("button.tile").first.click()
     expect(page.get_by_role("heading", name="Side by side")).to_be_visible()

@@ -1,40 +1,20 @@
 """What the engine says has its words on the pages, and in English it is the engine's own."""
 
-import ast
+import json
 import re
 
+import numpy as np
 import pytest
 
 from pages.shared import words
 from pages.shared.words import engine_words
-from recall_core.evaluation import spelling
+from recall_core.evaluation import open_run, spelling
+from recall_core.evaluation.spelling import finding_json
 from recall_core.evaluation.wiring import evaluate
 from recall_core.experiments.leakage.experiment import lab
-from recall_core.protocol.findings import Finding
+from recall_core.protocol import AND, Listed, Phrase, find, name_rows
 from recall_core.protocol.spec import Spec
 from tests.conftest import ROOT
-
-MODULES = ("audit", "evaluation", "inspection", "protocol", "sources")
-"""Where findings come from that pages show."""
-
-PREFIXES = ("without_relevant_", "duplicates_")
-
-
-def kinds(module: str) -> set[str]:
-    """Kinds of findings that a module makes; of a composed kind its fixed part."""
-    tree = ast.parse((ROOT / f"recall_core/{module}.py").read_text("utf-8"))
-    found = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        name = ast.unparse(node.func).rpartition(".")[2]
-        if name in ("Finding", "note"):
-            first = node.args[0]
-            if isinstance(first, ast.Constant):
-                found.add(str(first.value))
-            elif isinstance(first, ast.JoinedStr):
-                found.add(str(first.values[0].value))  # type: ignore[attr-defined]
-    return found
 
 
 @pytest.fixture
@@ -44,24 +24,35 @@ def hungarian() -> object:
     words.speak("en")
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_kind_of_finding_has_a_sentence(module: str) -> None:
-    told = engine_words.sentences()
-    for kind in kinds(module):
-        assert any(name.startswith(kind) for name in told) if kind in PREFIXES else kind in told, kind
-
-
 def test_in_english_a_finding_is_told_in_the_engines_words() -> None:
-    finding = Finding("ties", "warning", 3, "3 of 60 queries: recall@1 depends on the order of tied items")
+    finding = find("ties", 3, m=60, metric="recall@1")
     assert engine_words.told(finding) == finding.message
 
 
-def test_in_hungarian_a_finding_is_told_by_kind_count_and_examples(hungarian: object) -> None:
-    assert engine_words.told(Finding("ties", "warning", 3, "…")).startswith("3 lekérdezés múlik")
-    lone = Finding("without_relevant_unmatched", "warning", 2, "…", ("a", "b"))
-    assert engine_words.told(lone) == "2 lekérdezéshez nincs helyes elem a galériában, például a; b"
-    assert engine_words.told(Finding("reading", "note", 0, "CSV, utf-8")) == "Így olvastuk be az adatokat: CSV, utf-8"
-    assert engine_words.told(Finding("of_tomorrow", "note", 0, "as it is")) == "as it is"
+def test_in_hungarian_a_finding_is_told_with_all_that_it_says(hungarian: object) -> None:
+    assert engine_words.told(find("ties", 1234, m=6000, metric="recall@1")) == (
+        "6\N{NARROW NO-BREAK SPACE}000 lekérdezésből 1\N{NARROW NO-BREAK SPACE}234 esetében recall@1 a holtversenyben "
+        "állók sorrendjén múlik"
+    )
+    lone = find("without_relevant_unmatched", 1, ["a"], split="all->all", m=3, why=Phrase("unmatched", {"n": 1}))
+    assert engine_words.told(lone) == (
+        "all->all: 3 lekérdezésből 1 esetében nincs releváns elem a galériában: egyetlen galériaelem sem releváns hozzá"
+    )
+    pairs = Listed((Phrase("near_pair", {"first": "a", "second": "b", "score": 0.97}),), "; ")
+    alike = find("duplicates_cosine", 1, number=1, threshold=0.95, pairs=pairs)
+    assert engine_words.told(alike) == "1 vektorpár koszinusza legalább 0,95: a ≈ b (0,97)"
+    sizes = Listed((Phrase("in_run", {"sizes": Listed((30, 20), AND), "run": "x"}),))
+    assert "x: 30 és 20" in engine_words.told(find("other_gallery", 2, sizes=sizes))
+    rows = name_rows(np.array(list("abcdefg"), object), np.arange(7))
+    assert engine_words.told(find("zero_vectors", 7, m=9, rows=rows)).endswith("5. sor (id: 'e') és még 2")
+
+
+def test_a_finding_of_a_saved_run_stays_as_it_was_saved(hungarian: object) -> None:
+    run = open_run(ROOT / "tests" / "golden" / "run_0_1_0")
+    saved = json.loads((ROOT / "tests" / "golden" / "run_0_1_0" / "report.json").read_text("utf-8"))["findings"]
+    assert saved
+    assert [finding_json(finding) for finding in run.findings] == saved
+    assert [engine_words.told(finding) for finding in run.findings] == [finding["message"] for finding in saved]
 
 
 SPECS = [

@@ -14,6 +14,7 @@ from babel.messages.pofile import read_po
 
 from pages.shared import words
 from recall_core.evaluation import spelling
+from recall_core.protocol import AND, PHRASES, SENTENCES
 from tests.conftest import ROOT
 
 TRANSLATED = [language for language in words.LANGUAGES if language != "en"]
@@ -25,7 +26,9 @@ def written_words() -> set[str]:
     found = extract_from_dir(ROOT / "pages", keywords=KEYWORDS)
     singular = {message if isinstance(message, str) else message[0] for _file, _line, message, *_rest in found}
     return singular.union(
-        *(table.values() for table in (spelling.SPLIT_WORDS, spelling.LEVELS, spelling.NO_RELEVANT_WORDS))
+        *(table.values() for table in (spelling.SPLIT_WORDS, spelling.LEVELS, spelling.NO_RELEVANT_WORDS)),
+        (template.one for template in (*SENTENCES.values(), *PHRASES.values())),
+        [AND],
     )
 
 
@@ -63,6 +66,13 @@ def test_no_message_hides_inside_an_f_string(path: Path) -> None:
     strings = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.JoinedStr)]
     calls = [node for string in strings for node in ast.walk(string) if isinstance(node, ast.Call)]
     assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id in KEYWORDS]
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_what_the_engine_says_of_many_is_translated_as_that(language: str) -> None:
+    known = {message.id for message in catalogue(language)}
+    for template in (*SENTENCES.values(), *PHRASES.values()):
+        assert (template.one if template.many is None else (template.one, template.many)) in known
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -73,5 +73,5 @@ def test_equal_vectors_are_not_called_the_same_image() -> None:
     assert "same_across_groups" not in findings
     assert findings["equal_vectors"].severity == "note"
     assert "inflated" not in findings["equal_vectors"].message
-    assert "have the same vector under another label" in findings["equal_across_groups"].message
+    assert "has the same vector under another label" in findings["equal_across_groups"].message
     assert not [finding for finding in findings.values() if "picture" in finding.message]

@@ -37,6 +37,20 @@ def plural(one: str, many: str, n: int, **more: object) -> str:
     return _catalogue(_language.get()).ngettext(one, many, int(n)).format(n=number(n), **more)
 
 
+def chosen(one: str, many: str | None, n: int) -> str:
+    """Translate a template that is filled in elsewhere, in the form that goes with ``n``."""
+    catalogue = _catalogue(_language.get())
+    return catalogue.gettext(one) if many is None else catalogue.ngettext(one, many, int(n))
+
+
+def value(number_or_share: int | float) -> str:
+    """Write a number that stands in a sentence, with the decimal mark of the language."""
+    if isinstance(number_or_share, float):
+        spelled = f"{number_or_share:g}"
+        return spelled.replace(".", ",") if _language.get() == "hu" else spelled
+    return number(number_or_share)
+
+
 def number(n: int) -> str:
     """Write a whole number with its thousands apart, as it is read in every language: 12 345."""
     return f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

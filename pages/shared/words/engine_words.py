@@ -1,84 +1,22 @@
 """What the engine says, in the visitor's language: findings, a spec in words, levels of metrics, intervals.
 
-The engine speaks English, in full. In English its own sentences are shown. For other languages a finding is told by
-its kind, its count and its examples; what the engine says beyond that stays in the report and on the command line.
+The engine speaks English, in full. In English its own sentences are shown; for other languages the catalogue translates
+the engine's templates, and the same parameters fill them.
 """
-
-from collections.abc import Mapping
 
 from recall_core import evaluation
 from recall_core.metrics import Interval
-from recall_core.protocol import Filter, Finding, Spec
+from recall_core.protocol import SENTENCES, Filter, Finding, Spec, Template, spell
 
-from . import _, language, number
+from . import _, chosen, language, value
 
 
 def told(finding: Finding) -> str:
-    """Tell a finding; one of a kind without a sentence stays English."""
-    if language() == "en" or finding.kind not in sentences():
+    """Tell a finding by the engine's template, in the visitor's language; one of a saved run stays as it was saved."""
+    if language() == "en" or not finding.sentence:
         return finding.message
-    sentence = sentences()[finding.kind].format(n=number(finding.count))
-    if finding.kind in FREE:
-        return f"{sentence} {finding.message}"
-    if not finding.examples:
-        return f"{sentence}."
-    return _("{sentence}, for example {items}").format(sentence=sentence, items="; ".join(finding.examples))
-
-
-FREE = ("reading", "not_evaluable", "matching", "slice", "numbering")
-"""Kinds whose message says more than a count: it stands behind the sentence, as the engine has it."""
-
-
-def sentences() -> Mapping[str, str]:
-    """Give the sentence of each kind of finding, with a place for its count."""
-    copies = _("{n} pairs of items are exactly the same")
-    across = _("under another name: finding the copy counts as an error, or no split keeps them apart")
-    return {
-        "bad_rows": _("{n} rows were dropped, their vectors hold nan or infinity"),
-        "class_sizes": _("There are {n} classes"),
-        "corrections": _("{n} pairs are judged by a file instead of the rule"),
-        "duplicates_content": copies,
-        "duplicates_cosine": _("{n} pairs of items have nearly the same vectors"),
-        "duplicates_hash": _("{n} pairs of pictures look alike"),
-        "equal_across_groups": _("{n} pairs of items in different groups have the same vector"),
-        "equal_vectors": _("{n} queries have exactly the vector of a relevant gallery item"),
-        "flat_pictures": _("{n} pictures are of one colour"),
-        "groups_across": _("{n} groups stand in more than one part of the data"),
-        "hubs": _("{n} gallery items come up in strikingly many lists"),
-        "junk_rows": _("{n} rows are junk and take no part"),
-        "k_beyond_gallery": _("{n} values of k reach beyond the gallery: there the whole gallery counts"),
-        "labels": _("{n} items may have a wrong label"),
-        "lacking_a_side": _("{n} groups are on one side only"),
-        "look_alikes": _("{n} values look like another one, and differ only in what cannot be seen"),
-        "matching": _("How vectors or scores were matched to the rows:"),
-        "no_group": _("No column says the group: each item is taken as independent in the intervals"),
-        "not_evaluable": _("These data cannot be evaluated yet:"),
-        "numbering": _("The numbering does not fit the rows:"),
-        "own_picture": _(
-            "{n} queries stand in their own gallery and find themselves; a perfect score then means nothing"
-        ),
-        "reading": _("How the data were read:"),
-        "right_copies": _("{n} queries have an exact copy in the gallery that counts as right: the score is inflated"),
-        "same_across_groups": f"{copies} {across}",
-        "same_files": _("{n} rows share their file with another row, and each finds its own picture"),
-        "same_view": _("All {n} queries and their gallery show one view; whether another view is found is not said"),
-        "short_lists": _("{n} queries have a list that ends before the largest k"),
-        "slice": _("Only a part of the queries is counted:"),
-        "ties": _("{n} queries depend on the order of tied items"),
-        "train_leak": _("{n} evaluated groups were also trained on: the score is inflated"),
-        "train_rows": _("{n} evaluated pictures were trained on"),
-        "unreadable_pictures": _("{n} pictures cannot be read and take no part"),
-        "unreadable_training": _("{n} training images cannot be read, so nothing was learned from them"),
-        "unknown_ids": _("{n} ids of the file are no item of the data set"),
-        "unused_ids": _("{n} ids of the file are not asked for here, and were passed over"),
-        "without_relevant_junk": _(
-            "{n} queries have nothing right in the gallery: all that would be right is left out"
-        ),
-        "without_relevant_unlabelled": _("{n} queries have nothing right in the gallery: their own label is missing"),
-        "without_relevant_unmatched": _("{n} queries have nothing right in the gallery"),
-        "without_result": _("{n} queries got no result and count as missed"),
-        "zero_vectors": _("{n} vectors are zero: their cosine to everything is 0"),
-    }
+    _severity, one, many = SENTENCES[finding.sentence]
+    return spell(Template(one, many), finding.parameters, chosen, value)
 
 
 def describe(spec: Spec) -> str:

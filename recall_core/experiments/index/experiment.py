@@ -27,7 +27,7 @@ from ...datasets import Dataset, row_digests
 from ...errors import DataError, setting
 from ...evaluation import split_units
 from ...metrics import NoRelevant, Score, paired_difference
-from ...protocol import Finding, Spec, note
+from ...protocol import Finding, Spec, find
 from ...ranking import Ranking, Relevance, Sets, Vectors, prepare, rank, rank_lists, rank_scores, without_answers
 from .kinds import Configuration, answer, build, configurations, import_faiss, written_size
 from .overlap import outcomes, overlap
@@ -318,7 +318,7 @@ def experiment_of(
         others[name] = rank_scores(matrix, relevance, top=max(plan.ks))
         found += more
     if len(kept) > 1:
-        found.append(note("direction", f"one direction of {len(kept)}: {split.name}"))
+        found.append(find("direction", m=len(kept), split=split.name))
     gallery = answers[split.gallery]
     tried = () if runs and not index else configurations(len(gallery), gallery.shape[1], index or ())
     units = split_units(dataset, split)
@@ -565,23 +565,18 @@ def _is_chosen(whole: Experiment, trial: Trial, place: int, part: str) -> bool:
 def _findings(whole: Experiment) -> Iterator[Finding]:
     """What must be known before the numbers are believed."""
     if whole.n_copy:
-        message = (
-            f"{whole.n_copy} of {whole.n_gallery} gallery items are exactly the same as an earlier one: which of the"
-            " copies an index returns is chance, so overlap with the exact list is too low"
-        )
-        yield Finding("copies", "warning", whole.n_copy, message)
+        yield find("copies", whole.n_copy, m=whole.n_gallery)
     top = whole.exact.top_similarity
     if top.shape[1] > whole.depth:
         n = int((top[:, whole.depth - 1] == top[:, whole.depth]).sum())
         if n:
-            message = f"{n} of {len(top)} queries: the exact list is cut at {whole.depth} between items that tie"
-            yield Finding("tie_at_cut", "warning", n, message)
+            yield find("tie_at_cut", n, m=len(top), depth=whole.depth)
     tuned = len(whole.trials) > 0
     if tuned and whole.chosen is None:
-        yield Finding("budget", "warning", 0, "no configuration keeps the budget, so none was measured")
+        yield find("budget")
     n_group = len(np.unique(whole.groups[whole.test]))
     if n_group < 30:
-        yield note("few_groups", f"the test queries are {n_group} independent groups: small differences cannot be seen")
+        yield find("few_groups", n=n_group)
 
 
 def _n_copies(gallery: Vectors) -> int:
