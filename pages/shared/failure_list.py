@@ -294,7 +294,7 @@ def download(evaluation: Evaluation, found: pd.DataFrame, where: Filter) -> None
     alike = cached.alike(evaluation)
     st.download_button(
         _("Download as CSV"),
-        lambda: datasets.guarded_csv(diagnosis.listing(evaluation, found, alike, where=where)),
+        lambda: datasets.guarded_csv(diagnosis.failure_table(evaluation, found, alike, where=where)),
         file_name=f"{evaluation.dataset.name}_failures.csv",
         mime="text/csv",
         key="download",

@@ -1,4 +1,4 @@
-"""The three doors of the start page: each with live pictures and one live number."""
+"""The three cards of the start page: each with live pictures and one live number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ N_TILES = 4
 
 
 @dataclass(frozen=True)
-class Door:
+class Card:
     """A way in: what it is called, its data set, pictures, and a number with its words; empty where there is none.
 
     ``uploads`` says that the visitor's files may come in by it.
@@ -38,18 +38,18 @@ class Door:
     uploads: bool = False
 
 
-def doors() -> list[Door]:
-    """Make the three doors: photographs, the lab, the visitor's own data."""
+def cards() -> list[Card]:
+    """Make the three cards: photographs, the lab, the visitor's own data."""
     photos, lab = _default_evaluation(cached.PHOTOS), _default_evaluation(cached.LAB)
     return [
-        Door(
+        Card(
             _("Photographs"),
             cached.PHOTOS,
             _("Places in two photographs, seen twice. The computer compares pixel by pixel, and often fails."),
             _first_failure(photos),
             *_found(photos),
         ),
-        Door(
+        Card(
             _("The lab: GlyphLab"),
             cached.LAB,
             _("Drawn lines, two noisy pictures of each. Small enough to check every number by hand."),
@@ -60,18 +60,18 @@ def doors() -> list[Door]:
     ]
 
 
-def show(door: Door) -> None:
-    """Show one door; its button opens the overview of its data set."""
-    st.subheader(door.title, anchor=False)
-    if door.tiles:
-        gallery.show(door.tiles, Grid(columns=N_TILES), key=key("door", door.name))
-    if door.number:
-        st.metric(door.meaning, door.number)
-    st.markdown(door.text)
-    if door.name:
-        label = _("Open {name}").format(name=plain(door.name))
-        st.button(label, key=key("open", door.name), width="stretch", on_click=_open, args=(door.name,))
-    if door.uploads:
+def show(card: Card) -> None:
+    """Show one card; its button opens the overview of its data set."""
+    st.subheader(card.title, anchor=False)
+    if card.tiles:
+        gallery.show(card.tiles, Grid(columns=N_TILES), key=key("card", card.name))
+    if card.number:
+        st.metric(card.meaning, card.number)
+    st.markdown(card.text)
+    if card.name:
+        label = _("Open {name}").format(name=plain(card.name))
+        st.button(label, key=key("open", card.name), width="stretch", on_click=_open, args=(card.name,))
+    if card.uploads:
         _ask_for_files()
 
 
@@ -85,7 +85,7 @@ def _default_evaluation(name: str) -> Evaluation:
 
 
 def _found(evaluation: Evaluation) -> tuple[str, str]:
-    """Give the live number of a door: how many find a right picture first."""
+    """Give the live number of a card: how many find a right picture first."""
     first = evaluation.scores[f"recall@{evaluation.spec.ks[0]}"]
     hits = _("{a} of {b}").format(a=number(int(first.numerator)), b=number(int(first.denominator)))
     return hits, _("Right at the first try")
@@ -106,8 +106,8 @@ def _query_and_list(evaluation: Evaluation, direction_name: str, query: int) -> 
     return [asked, *tiles.ranked(evaluation, direction, query, 1, N_TILES - 1)]
 
 
-def _own() -> Door:
-    """Make the door to the visitor's own data: the last upload, else the first folder that can be read, or how to."""
+def _own() -> Card:
+    """Make the card of the visitor's own data: the last upload, else the first folder that can be read, or how to."""
     title = _("Your own data")
     names = cached.own_data_sets()
     uploaded, typed = own_data.sets(), cached.opened_data_sets()
@@ -126,11 +126,11 @@ def _own() -> Door:
         if len(names) > 1:
             text += " " + _("The list at the left has {n} more.").format(n=number(len(names) - 1))
         meaning = _("Pictures in {name}").format(name=plain(name))
-        return Door(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
+        return Card(title, name, text, pictures, number(len(dataset)), meaning, uploads=True)
     text = _("Your images with a table that names them, as here: upload them, or start the app on their folder:")
     form = "metadata.csv    path,group\ncup1.jpg        cup1.jpg,cup\ncup2.jpg        cup2.jpg,cup"
     lines = [text, f"`{program.command('app', 'FOLDER')}`", *_code(form)]
-    return Door(title, "", "\n".join(lines), [], "", "", uploads=True)
+    return Card(title, "", "\n".join(lines), [], "", "", uploads=True)
 
 
 def _ask_for_files() -> None:
@@ -190,7 +190,7 @@ def _receive() -> None:
     try:
         cached.dataset(name)
     except DataError as problem:
-        if not table_reading.can_mend(problem):
+        if not table_reading.can_be_corrected(problem):
             own_data.drop(name)
             st.session_state["upload_problem"] = problem_text(problem)
             return

@@ -1,4 +1,4 @@
-"""Start: three doors into the explorer, and the chosen data set's pictures, table, columns and findings."""
+"""Start: three ways into the explorer, and the chosen data set's pictures, table, columns and findings."""
 
 import streamlit as st
 
@@ -18,9 +18,9 @@ question = _("How often is it right, and what goes wrong where it is not?")
 st.markdown(f"{purpose} {question}")
 is_missing = shell.say_missing(here)
 
-for column, door in zip(st.columns(3, gap="medium"), entry_cards.doors(), strict=True):
+for column, card in zip(st.columns(3, gap="medium"), entry_cards.cards(), strict=True):
     with column.container(border=True, height="stretch"):
-        entry_cards.show(door)
+        entry_cards.show(card)
 
 if is_missing:
     st.stop()

@@ -42,7 +42,7 @@ def run(parsed: argparse.Namespace) -> None:
     if tags:
         kept = np.array([diagnosis.meets(given, str(item), tags) for item in found["id"]], dtype=bool)
         found = found[kept].reset_index(drop=True)
-    print(table_csv(diagnosis.listing(evaluation, found, alike)), end="")
+    print(table_csv(diagnosis.failure_table(evaluation, found, alike)), end="")
 
 
 def _known_tags(asked: list[str], given: Mapping[str, Sequence[str]], dataset: str) -> list[str]:

@@ -112,10 +112,10 @@ COLUMNS = (
 )
 
 
-def listing(
+def failure_table(
     evaluation: Evaluation, found: pd.DataFrame, alike: Alike | None = None, *, where: Filter = ()
 ) -> pd.DataFrame:
-    """Complete what ``failures`` found, for a file.
+    """The failures as a file holds them: what ``failures`` found, completed.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def listing(
     -------
     DataFrame
         The same, near-duplicates compared wherever they can be, and ``wrong_intrudes_on`` beside ``wrong_similarity``:
-        on how many queries of the direction the best wrong answer intrudes (see ``intruders.intrusions``), of
+        on how many queries of the direction the best wrong answer intrudes (see ``neighbours.intrusions``), of
         ``wrong_exposed_to`` on which it can; 0 where there is none. Ids name the queries, so ``query`` is left out.
     """
     if alike is None:

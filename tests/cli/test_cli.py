@@ -247,7 +247,7 @@ def test_failures_keeps_the_tags_that_the_page_keeps(
     chosen = failure_list.Chosen(tags=tags)
     words = shlex.split(failure_list.command("python -m recall_core evaluate photo_patches", 1, chosen))
     code, out, _ = run(capsys, *words[3:])
-    assert (code, out) == (0, spelling.table_csv(engine_failure_list.listing(evaluation, found)))
+    assert (code, out) == (0, spelling.table_csv(engine_failure_list.failure_table(evaluation, found)))
 
 
 def test_a_tag_that_no_item_has_is_refused_with_those_in_use(

@@ -95,7 +95,7 @@ def test_what_was_not_retrieved_comes_first_and_what_has_nothing_relevant_last(t
         assert found["id"].tolist() == ["gone", "deep", "lone"]
         assert found["reasons"].tolist() == ["not_retrieved", "close", "unmatched"]
     assert failure_list.comparer(evaluation) is None
-    assert failure_list.listing(evaluation, found)["reasons"].tolist() == found["reasons"].tolist()
+    assert failure_list.failure_table(evaluation, found)["reasons"].tolist() == found["reasons"].tolist()
     with pytest.raises(rc.DataError, match="neither pictures"):
         failure_list.failures(evaluation, 1, reasons=["near_duplicate"])
 
@@ -167,7 +167,7 @@ def test_the_terms_add_up_to_average_precision() -> None:
 def test_the_list_as_a_file_names_queries_by_id_and_not_by_position() -> None:
     evaluation = rc.evaluate(rc.load("photo_patches"), ks=(1,))
     found = failure_list.failures(evaluation, 1)
-    columns = spelling.table_csv(failure_list.listing(evaluation, found)).splitlines()[0].split(",")
+    columns = spelling.table_csv(failure_list.failure_table(evaluation, found)).splitlines()[0].split(",")
     for counted in ("wrong_intrudes_on", "wrong_exposed_to"):  # which the file alone has
         columns.remove(counted)
     assert columns == [column for column in failure_list.COLUMNS if column in found and column != "query"]

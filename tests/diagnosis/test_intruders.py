@@ -93,7 +93,7 @@ def test_a_hub_intrudes_on_five_times_as_many_queries_as_is_usual_and_on_five_at
 def test_the_list_of_failures_says_on_how_many_queries_the_wrong_answer_intrudes() -> None:
     evaluation = rc.evaluate(rc.load("digits"))
     found = failure_list.failures(evaluation, 1)
-    listed = failure_list.listing(evaluation, found, lambda one, other: False)
+    listed = failure_list.failure_table(evaluation, found, lambda one, other: False)
     columns = listed.columns.tolist()
     assert columns.index("wrong_intrudes_on") == columns.index("wrong_similarity") + 1
     ids = evaluation.dataset.ids

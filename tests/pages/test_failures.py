@@ -149,7 +149,7 @@ def test_query_says_when_its_query_is_no_failure_of_the_list() -> None:
 def test_the_file_is_what_the_command_prints(sort: str, photos: Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = Chosen(slice=(("group_id", ("P059", "P117")),), reasons=("deep",), sort=sort)
     found = failure_list.find(photos, 3, chosen)
-    file = spelling.table_csv(engine_failure_list.listing(photos, found, where=chosen.slice))
+    file = spelling.table_csv(engine_failure_list.failure_table(photos, found, where=chosen.slice))
     words = failure_list.command("python -m recall_core evaluate photo_patches", 3, chosen).split()
     assert cli.main(words[3:]) == 0
     assert capsys.readouterr().out == file

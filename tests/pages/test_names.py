@@ -60,7 +60,7 @@ def test_a_folder_of_any_name_has_its_door_and_its_grid_on_start(own_root: Path,
     assert app.selectbox(key="data").value == known
     assert not app.error
     assert key("all", known) in keys_of(app)
-    assert key("door", known) in keys_of(app)
+    assert key("card", known) in keys_of(app)
     app.button(key=key("open", known)).click().run()
     assert not app.exception
     assert not app.error

@@ -181,7 +181,7 @@ def test_the_encoding_is_offered_where_the_message_names_it() -> None:
     app = run("start")
     upload(app, ("a.png", png(0)), ("b.png", png(1)), ("trees.csv", NOT_UTF8))
     assert app.error[0].value.replace("\\", "").endswith("for example “Encoding of the table”: cp1250")
-    app.selectbox(key="mend_encoding").set_value("cp1250").run()
+    app.selectbox(key="corrected_encoding").set_value("cp1250").run()
     assert app.selectbox(key="encoding").value == "cp1250"
     (box,) = [box for box in app.selectbox if "_group_" in str(box.key)]
     box.set_value("fajta").run()

@@ -35,7 +35,7 @@ def offer(problem: DataError, reread: Callable[[], None]) -> None:
             labels()["encoding"],
             others,
             index=None,
-            key="mend_encoding",
+            key="corrected_encoding",
             placeholder=_("Choose the encoding that the file was saved in"),
             accept_new_options=True,
             on_change=_take_encoding,
@@ -47,10 +47,10 @@ def offer(problem: DataError, reread: Callable[[], None]) -> None:
         if columns:
             st.markdown(_("Say which column is which:"))
             by_name = find_columns(pd.DataFrame(columns=columns))
-            ask_roles(columns, by_name | _named(), by_name, reread, key="mend")
+            ask_roles(columns, by_name | _named(), by_name, reread, key="corrected")
 
 
-def can_mend(problem: DataError) -> bool:
+def can_be_corrected(problem: DataError) -> bool:
     """Is a setting wrong that ``offer`` offers anew?"""
     return problem.field in ("encoding", *COLUMN_FIELDS)
 
@@ -117,8 +117,8 @@ def _example(dataset: Dataset, column: str) -> str:
 
 
 def _take_encoding(reread: Callable[[], None]) -> None:
-    if st.session_state["mend_encoding"]:
-        st.session_state["encoding"] = st.session_state["mend_encoding"]
+    if st.session_state["corrected_encoding"]:
+        st.session_state["encoding"] = st.session_state["corrected_encoding"]
         reread()
 
 

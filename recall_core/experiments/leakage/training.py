@@ -197,14 +197,14 @@ def train_and_compare(material: Material, seed: int) -> TrainingRun:
         "grouped": protocol.draw_grouped_train(material.drawn_group, everything, seed=seed),
     }
     drawn = {name: (_usable(material, train), _usable(material, rest)) for name, (train, rest) in drawn.items()}
-    walks = {name: _first_of_each(material.unit, rest, seed) for name, (_, rest) in drawn.items()}
-    n_evaluated = min(round(EVALUATED_SHARE * len(material.rows)), *map(len, walks.values()))
+    orders = {name: _first_of_each(material.unit, rest, seed) for name, (_, rest) in drawn.items()}
+    n_evaluated = min(round(EVALUATED_SHARE * len(material.rows)), *map(len, orders.values()))
     if n_evaluated < 2:
         raise DataError(f"seed {seed}: the training draw leaves {n_evaluated} images to evaluate; it needs more groups")
     permuted = _permuted(material, seed)
     with one_blas_thread():  # the systems are small: a second thread costs ten times what it gains
         random, grouped = (
-            _arm(material, name, drawn[name][0], walk[:n_evaluated], permuted) for name, walk in walks.items()
+            _arm(material, name, drawn[name][0], order[:n_evaluated], permuted) for name, order in orders.items()
         )
     return TrainingRun(seed, random, grouped)
 
