@@ -28,9 +28,6 @@ PRESCRIBED = ("relevant", "relevant_pairs", "junk_same", "protocol", "scores")
 PRESCRIBED_FILES = ("relevant_pairs", "scores")
 """Those that name files: always files of the data set."""
 
-FILES = ("relevant_pairs", "corrections", "embeddings", "gallery_embeddings", "ids", "scores", "query_images")
-"""All fields of a spec that name files."""
-
 
 def data_root(usual: Path) -> Path:
     """Where do the data sets lie that a page offers? As the starter says in ``RECALL_DATA_ROOT``, else the usual."""
@@ -128,7 +125,9 @@ def check_prescribed(defaults: Mapping[str, object], name: str) -> None:
         raise DataError(f"{name}: the data prescribe relevant and relevant_pairs, two rules of relevance; keep one")
 
 
-def check_visitor(choices: Mapping[str, object], folder: Path, vectors: Collection[str]) -> None:
+def check_visitor(
+    choices: Mapping[str, object], folder: Path, vectors: Collection[str], *, files: Collection[str]
+) -> None:
     """Refuse what a visitor of a page cannot choose: code, and files outside the data set.
 
     Parameters
@@ -139,6 +138,8 @@ def check_visitor(choices: Mapping[str, object], folder: Path, vectors: Collecti
         Of the data set.
     vectors : collection of str
         Names of the vectors that came with the data set.
+    files : collection of str
+        The choices that name files.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def check_visitor(choices: Mapping[str, object], folder: Path, vectors: Collecti
     encoder = choices.get("encoder")
     if encoder is not None and ":" in str(encoder):
         raise DataError(f"the encoder {encoder!r} is code, which runs from the command line alone; choose another")
-    for field in FILES:
+    for field in files:
         named = choices.get(field)
         if named is None or (field == "embeddings" and named in vectors):
             continue

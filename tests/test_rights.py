@@ -20,8 +20,8 @@ from recall_core.errors import DataError
 from recall_core.evaluation import opening
 from recall_core.evaluation.wiring import evaluate
 from recall_core.protocol import side_vectors
-from recall_core.protocol.spec import Spec
-from recall_core.rights import FILES, PRESCRIBED, check_visitor
+from recall_core.protocol.spec import FILES, Spec
+from recall_core.rights import PRESCRIBED, check_visitor
 from tests.datasets.test_readers import pictures, png, text
 from tests.datasets.test_uploads import zipped
 
@@ -273,9 +273,9 @@ def test_a_visitor_names_no_file_outside_the_data_set(tmp_path: Path, field: str
     np.save(folder / "mine.npy", np.eye(2))
     (folder / "link.npy").symlink_to(tmp_path / "secret.npy")
     with pytest.raises(DataError, match=f"{field} names a file outside the data set's folder"):
-        check_visitor({field: value.format(folder=folder)}, folder, ["given"])
-    check_visitor({field: str(folder / "mine.npy"), "encoder": "raw"}, folder, ["given"])
-    check_visitor({"embeddings": "given"}, folder, ["given"])
+        check_visitor({field: value.format(folder=folder)}, folder, ["given"], files=FILES)
+    check_visitor({field: str(folder / "mine.npy"), "encoder": "raw"}, folder, ["given"], files=FILES)
+    check_visitor({"embeddings": "given"}, folder, ["given"], files=FILES)
 
 
 def test_every_field_of_a_spec_that_names_a_file_is_listed() -> None:
@@ -283,7 +283,7 @@ def test_every_field_of_a_spec_that_names_a_file_is_listed() -> None:
     assert doubtful == {
         *("data", "columns", "encoding", "where", "query", "gallery", "split", "both", "train", "relevant", "protocol"),
         *("junk_same", "encoder", "corrupt", "similarity", "rerank", "no_relevant", "ks", "seed", "slice", "bad_rows"),
-    }, "a new field: does it name a file? Then it belongs into rights.FILES"
+    }, "a new field: does it name a file? Then its kind is FILE"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .. import datasets
 from ..metrics import Interval
-from ..protocol import Finding, Spec
+from ..protocol import CHOICES, FILTERS, Filter, Finding, Spec
 
 FORMAT = 1
 
@@ -35,37 +35,29 @@ def table_csv(table: pd.DataFrame) -> str:
     return datasets.exact_csv(table)
 
 
-def describe(spec: Spec) -> str:
-    """Say a resolved spec in one or two sentences."""
-    data = spec.data or "the data"
-    if spec.where:
-        data += f" where {_conditions(spec.where)}"
-    if spec.query is not None and spec.gallery is not None:
-        asks = f"{_conditions(spec.query) or 'every row'} asks, {_conditions(spec.gallery) or 'every row'} answers"
+def describe(spec: Spec, say: Callable[[str], str] = str) -> str:
+    """A resolved spec in one or two sentences, made of what its rows say; ``say`` translates the templates."""
+    given = {choice.name: getattr(spec, choice.name) for choice in CHOICES}
+    given |= {name: _conditions(given[name], say) for name in FILTERS}
+    said: dict[str, list[str]] = {part: [] for part in ("right", "vectors", "counted", "end")}
+    for choice in CHOICES:
+        part, template = choice.says
+        if template and getattr(spec, choice.name) not in (None, "", ()):
+            said[part].append(say(template).format(**given))
+    given["data"] = given["data"] or say("the data")
+    data = say("{data} where {where}").format(**given) if spec.where else given["data"]
+    if spec.query is not None:
+        sides = say("{query} asks, {gallery} answers").format(**given)
     else:
-        asks = SPLIT_WORDS.get(spec.split or "", spec.split or "split by default")
-    right = f"same {spec.relevant} is right" if spec.relevant else f"{spec.relevant_pairs} says what is right"
-    if spec.corrections:
-        right += f" (but for the pairs in {spec.corrections})"
-    if spec.protocol:
-        right += f" (protocol {spec.protocol})"
-    if spec.junk_same:
-        right += f" (same {spec.junk_same} as well: left out)"
-    source = f"scores from {spec.scores}" if spec.scores else f"{spec.similarity} similarity of "
-    if not spec.scores:
-        source += f"vectors from {spec.embeddings}" if spec.embeddings else f"the encoder {spec.encoder}"
-    if spec.rerank:
-        source += f", re-ranked by {spec.rerank}"
-    if spec.query_images:
-        source += f", query pictures replaced by {spec.query_images}"
-    if spec.corrupt:
-        source += f", query pictures made worse by {spec.corrupt}"
-    if spec.slice:
-        source += f"; only queries with {_conditions(spec.slice)} count"
-    policy = NO_RELEVANT_WORDS[spec.no_relevant]
-    seed = "" if spec.seed is None else f" Drawn with seed {spec.seed}."
-    train = f" Trained on {spec.train}." if spec.train else ""
-    return f"{data}: {asks}; {right}; {source}. {policy}{train}{seed}"
+        sides = say(SPLIT_WORDS[spec.split]) if spec.split in SPLIT_WORDS else spec.split or say("split by default")
+    parts = [sides, " ".join(said["right"]), ", ".join(said["vectors"]), *said["counted"]]
+    ends = [say(NO_RELEVANT_WORDS[spec.no_relevant]), *said["end"]]
+    return f"{data}: {'; '.join(filter(None, parts))}. {' '.join(ends)}"
+
+
+def _conditions(conditions: Filter | None, say: Callable[[str], str]) -> str:
+    both = " " + say("and") + " "
+    return both.join(f"{column}={'|'.join(values)}" for column, values in conditions or ()) or say("every row")
 
 
 SPLIT_WORDS = {
@@ -118,10 +110,6 @@ def defined(value: float | None) -> float | None:
 def without_zeros(value: float) -> str:
     """A count without decimals, anything else with two."""
     return f"{value:.0f}" if value == round(value) else f"{value:.2f}"
-
-
-def _conditions(conditions: Any) -> str:
-    return " and ".join(f"{column}={'|'.join(values)}" for column, values in conditions)
 
 
 def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:

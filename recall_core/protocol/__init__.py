@@ -72,7 +72,7 @@ from .side_vectors import (
     zero_queries,
 )
 from .sides import directions
-from .spec import BAD_ROWS, CHOICES, DEFAULT_KS, FILES, POLICIES, Spec
+from .spec import BAD_ROWS, CHOICES, DEFAULT_KS, FILES, FILTERS, POLICIES, Spec
 from .splits import (
     SPLITS,
     Split,
@@ -90,6 +90,7 @@ __all__ = [
     "CHOICES",
     "DEFAULT_KS",
     "FILES",
+    "FILTERS",
     "NO_RELEVANT_REASONS",
     "N_EXAMPLES",
     "PHRASES",

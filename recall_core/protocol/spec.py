@@ -336,6 +336,9 @@ CHOICES = tuple(
 )
 """The table's rows, in the order of the help, of a link and of a command."""
 
+FILTERS = tuple(choice.name for choice in CHOICES if choice.kind is FILTER)
+"""The choices that are conditions on the table."""
+
 FILES = tuple(choice.name for choice in CHOICES if choice.kind is FILE)
 """The choices that name files."""
 

@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 
 from pages.shared import words
 from recall_core.evaluation import spelling
-from recall_core.protocol import AND, PHRASES, SENTENCES
+from recall_core.protocol import AND, CHOICES, PHRASES, SENTENCES
 from tests.conftest import ROOT
 
 TRANSLATED = [language for language in words.LANGUAGES if language != "en"]
@@ -23,12 +23,16 @@ KEYWORDS = {"_": None, "plural": (1, 2)}
 
 def written_words() -> set[str]:
     """Collect the messages in the source of the pages, and those of the engine that the pages show."""
-    found = extract_from_dir(ROOT / "pages", keywords=KEYWORDS)
+    found = [
+        *extract_from_dir(ROOT / "pages", keywords=KEYWORDS),
+        *extract_from_dir(ROOT / "recall_core" / "evaluation", keywords={"say": None}),
+    ]
     singular = {message if isinstance(message, str) else message[0] for _file, _line, message, *_rest in found}
     return singular.union(
         *(table.values() for table in (spelling.SPLIT_WORDS, spelling.LEVELS, spelling.NO_RELEVANT_WORDS)),
         (template.one for template in (*SENTENCES.values(), *PHRASES.values())),
         [AND],
+        (choice.says[1] for choice in CHOICES if choice.says[1]),
     )
 
 

@@ -11,7 +11,7 @@ from recall_core.datasets import COLUMN_NAMES, Dataset, whole
 from recall_core.errors import DataError
 from recall_core.evaluation import SPLIT_WORDS, Evaluation
 from recall_core.images import CORRUPTIONS, ENCODERS, FITTED
-from recall_core.protocol import DEFAULT_KS, POLICIES, Filter, Spec, read_filter, write_filter
+from recall_core.protocol import DEFAULT_KS, FILES, POLICIES, Filter, Spec, read_filter, write_filter
 from recall_core.ranking import SIMILARITIES
 
 from . import own_data
@@ -116,7 +116,7 @@ def make_spec(
     elif "embeddings" in changed or "encoder" in changed:
         spec = spec.replace(encoder=chosen["encoder"])
     given = map(str, rights.given_vectors(data).values())
-    rights.check_visitor(spec.to_json(), Path(data), [*offered["embeddings"], *given])
+    rights.check_visitor(spec.to_json(), Path(data), [*offered["embeddings"], *given], files=FILES)
     return spec.replace(seed=seed) if spec.draws else spec
 
 
