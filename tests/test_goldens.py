@@ -18,7 +18,6 @@ from streamlit.testing.v1 import AppTest
 from pages.index import index_runs
 from pages.shared import seeds
 from pages.shared.learner import leakage_runs
-from pages.shared.seeds import Seeds
 from recall_core.cli import main
 from tests.conftest import DATA, ROOT
 
@@ -134,7 +133,7 @@ def nothing_grows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is computed in the background is there at the first run, so that no text depends on how fast it is."""
     monkeypatch.setattr(seeds, "N_FIRST", 8)
     monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(leakage_runs, "Seeds", lambda: Seeds(8))
+    monkeypatch.setattr(seeds, "N_ALL", 8)
     monkeypatch.setattr(index_runs, "WAIT_SECONDS", 120.0)
     leakage_runs._seeds.clear()
     yield

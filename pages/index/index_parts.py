@@ -40,23 +40,21 @@ def measured(asked: Asked) -> Found | None:
     """
     if not _can_measure():
         return None
-    one = index_runs.run(asked)
+    one = index_runs.job(asked)
     if asked.slow and not one.begun:
         told = _("This takes about {n} seconds on a machine that does nothing else; you can leave the page meanwhile.")
         shell.quiet(told.format(n=number(round(asked.seconds))))
         label = _("Measure {n} × {m} vectors").format(n=number(asked.n_gallery), m=number(asked.n_dim))
-        st.button(label, key="measure", on_click=one.want, args=(asked.compute, index_runs.turn()))
+        st.button(label, key="measure", on_click=one.watch, args=(index_runs.work(asked),))
         return None
-    one.want(asked.compute, index_runs.turn())
+    one.watch(index_runs.work(asked))
     if not asked.slow:
         with st.spinner(_("Measuring …")):
-            one.over.wait(index_runs.WAIT_SECONDS)
-    if not one.over.is_set():
+            one.wait(index_runs.WAIT_SECONDS)
+    if not one.over:
         index_runs.follow(one, asked)
         return None
-    if one.failure is not None:
-        raise one.failure
-    return one.found
+    return one.result()
 
 
 def chosen(found: Found) -> None:

@@ -3,16 +3,15 @@
 One at a time on the whole server: two would slow each other, and times are what they measure.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from threading import Event, Lock, Thread
 
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, words
+from pages.shared import background, cached
+from pages.shared.background import Job, Work
 from pages.shared.frame import settings
 from pages.shared.frame.shell import Here
 from pages.shared.learner import leakage_runs
@@ -34,7 +33,7 @@ SECONDS_A_NUMBER = 2.3e-6
 WEIGHTS = {"exact": 1, "hnsw": 10, "ivf-flat": 2, "ivf-pq": 4, "flat": 1}
 """How long the steps take next to each other, measured at 100 000 × 64: for the estimate of what is left."""
 
-WAIT_SECONDS, PERIOD_SECONDS, WANTED_SECONDS = 4.0, 1.0, 10.0
+WAIT_SECONDS = 4.0
 
 Compute = Callable[[PhaseTick], "Found"]
 
@@ -96,76 +95,6 @@ class Asked:
         return self.n_gallery * self.n_dim > SLOW_NUMBERS
 
 
-class Run:
-    """An experiment that is not begun, waits for its turn, is under way, or is over.
-
-    Attributes
-    ----------
-    begun : bool
-        Somebody has asked for it.
-    step : str
-        What is done now: a kind of index, or ``exact``; empty while it waits for its turn.
-    found : Found or None
-    failure : Exception or None
-    over : Event
-    """
-
-    def __init__(self) -> None:
-        self.begun = False
-        self.step = ""
-        self.found: Found | None = None
-        self.failure: Exception | None = None
-        self.over = Event()
-        self._done = 0
-        self._since = 0.0
-        self._wanted_until = 0.0
-        self._in_line = False
-        self._lock = Lock()
-
-    @property
-    def share(self) -> float:
-        """Which share of the work is done?"""
-        return min(self._done / sum(WEIGHTS.values()), 1.0)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate what is left from what it has taken so far; None before there is anything to go by."""
-        if not self._done:
-            return None
-        return (time.monotonic() - self._since) * (1 - self.share) / self.share
-
-    def want(self, compute: Compute, turn: Lock) -> None:
-        """Say that somebody waits for it: it gets in line for its turn, where it is not yet."""
-        with self._lock:
-            self.begun = True
-            self._wanted_until = time.monotonic() + WANTED_SECONDS
-            if self._in_line or self.over.is_set():
-                return
-            self._in_line = True
-        # A daemon, unlike the threads of an executor: building an index must not keep the server from ending.
-        Thread(target=self._take, args=(compute, turn), name="index", daemon=True).start()
-
-    def _take(self, compute: Compute, turn: Lock) -> None:
-        with turn:
-            with self._lock:
-                if time.monotonic() > self._wanted_until:  # whoever comes back asks again
-                    self._in_line = False
-                    return
-            self._work(compute)
-
-    def _work(self, compute: Compute) -> None:
-        self._since = time.monotonic()
-        try:
-            self.found = compute(self._progress)
-        except Exception as failure:
-            self.failure = failure  # raised again where a page can show it
-        self.over.set()
-
-    def _progress(self, step: str, done: int, total: int) -> None:
-        self._done += WEIGHTS.get(self.step, 0)
-        self.step = step.split(" ")[0]
-
-
 def ask(here: Here) -> Asked:
     """Ask on which vectors, and make ready what that means."""
     kinds = {"chosen": plain(here.name), "made": _("made vectors")}
@@ -178,26 +107,29 @@ def ask(here: Here) -> Asked:
     return _chosen(here)
 
 
-def run(asked: Asked) -> Run:
-    """Give the run of an experiment; one that failed is there once more, and then anew."""
-    found = _run(asked.key)
-    if found.failure is not None:
-        _run.clear(asked.key)
-    return found
+def job(asked: Asked) -> Job[Found]:
+    """Give the experiment, which all share who ask for it."""
+    return _job(asked.key)
 
 
-def follow(one: Run, asked: Asked) -> None:
+def work(asked: Asked) -> Work[Found]:
+    """Run it, and tell its progress by what the steps take next to each other."""
+
+    def measure(_found: Found | None, tick: PhaseTick) -> Found:
+        steps: list[str] = []
+
+        def weighed(step: str, _done: int, _total: int) -> None:
+            tick(step.split(" ")[0], sum(WEIGHTS.get(one, 0) for one in steps), sum(WEIGHTS.values()))
+            steps.append(step.split(" ")[0])
+
+        return asked.compute(weighed)
+
+    return measure
+
+
+def follow(one: Job[Found], asked: Asked) -> None:
     """Show how far it has come, and the whole page again when it is over."""
-    language = words.language()
-
-    def again() -> None:
-        words.speak(language)  # nobody else says it where the clock runs this alone
-        if one.over.is_set():
-            st.rerun()
-        one.want(asked.compute, turn())
-        st.progress(one.share, text=_progress_words(one))
-
-    st.fragment(again, run_every=PERIOD_SECONDS)()
+    background.follow(one, work(asked), lambda: st.rerun() if one.over else _show_progress(one))
 
 
 def lost(found: Found, trial: Trial, k: int) -> pd.DataFrame:
@@ -206,12 +138,6 @@ def lost(found: Found, trial: Trial, k: int) -> pd.DataFrame:
     what = outcomes(trial.own, whole.exact.select(whole.validation), k)
     table = pd.DataFrame({"query": range(len(what)), "outcome": what})
     return table[table["outcome"].isin(["not_returned", "worse_rank"])].reset_index(drop=True)
-
-
-@st.cache_resource(show_spinner=False)
-def turn() -> Lock:
-    """Give what one experiment at a time holds, whichever session asked for it."""
-    return Lock()
 
 
 def _chosen(here: Here) -> Asked:
@@ -242,7 +168,11 @@ def _measure_made(size: int, progress: PhaseTick) -> Found:
     return Found.of(index.run_experiment(index.synthetic(size, N_DIM, N_QUERY), progress=progress))
 
 
-def _progress_words(one: Run) -> str:
+def _show_progress(one: Job[Found]) -> None:
+    st.progress(one.share, text=_progress_words(one))
+
+
+def _progress_words(one: Job[Found]) -> str:
     if not one.step:
         return _("Waiting for another experiment to end …")
     if one.step not in INDEXES:
@@ -253,5 +183,10 @@ def _progress_words(one: Run) -> str:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _run(key: str) -> Run:
-    return Run()
+def _job(key: str) -> Job[Found]:
+    return Job(_line(), leave=True)
+
+
+@st.cache_resource(show_spinner=False)
+def _line() -> background.Start:
+    return background.line("index")

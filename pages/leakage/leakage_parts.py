@@ -40,7 +40,7 @@ class Card:
 
 def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
     """Show what a random half does to the number, and whom it costs the partner."""
-    ready, (many, compute) = leakage_runs.halves(chosen), leakage_runs.many_draws(chosen)
+    ready, many = leakage_runs.halves(chosen), leakage_runs.many_draws(chosen)
     last: list[pd.DataFrame] = []
     explained, numbers, pictures = st.container(), st.container(), st.container()
     seed, heading = _ask_seed(pictures)
@@ -77,8 +77,8 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
 
     with numbers:
         with st.spinner(_("Drawing …")):
-            seeds.begin(many, compute)
-        seeds.follow(many, compute, _growing(show, many, last))
+            seeds.begin(many)
+        seeds.follow(many, _growing(show, last))
     with pictures:
         _lost(chosen, draw, heading)
     with st.expander(_("Formula, with the shown draw's numbers")):
@@ -92,7 +92,7 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
         shell.quiet(_("R@{k}*: lost queries left out; N₀: queries without partner; this draw alone:").format(k=k))
         if draw.spec is not None:
             _command(ready.given.replace(split=draw.spec.split, seed=draw.spec.seed))
-    seeds.follow(many, compute, lambda _newer: _copy(chosen, last[0], link))
+    seeds.follow(many, lambda _newer: _copy(chosen, last[0], link))
 
 
 def same_picture(chosen: Chosen, link: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ def same_picture(chosen: Chosen, link: Mapping[str, str]) -> None:
 
 def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
     """Show what a training draw that parts groups does to the score of a fitted encoder."""
-    ready, (many, compute) = leakage_runs.material(chosen), leakage_runs.many_runs(chosen)
+    ready, many = leakage_runs.material(chosen), leakage_runs.many_runs(chosen)
     last: list[pd.DataFrame] = []
     explained, numbers, pictures = st.container(), st.container(), st.container()
     seed, heading = _ask_seed(pictures)
@@ -165,8 +165,8 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
 
     with numbers:
         with st.spinner(_("Training …")):
-            seeds.begin(many, compute)
-        seeds.follow(many, compute, _growing(show, many, last))
+            seeds.begin(many)
+        seeds.follow(many, _growing(show, last))
     with pictures:
         _crossing(chosen, arm, heading)
     with st.expander(_("Formula, with these numbers")):
@@ -193,12 +193,10 @@ def trained(chosen: Chosen, link: Mapping[str, str]) -> None:
         if ready.n_left_out:
             lone = plural("{n} picture takes no part.", "{n} pictures take no part.", ready.n_left_out)
             shell.quiet(lone + " " + _("It has no label or cannot be read, or the data are too large."))
-    seeds.follow(many, compute, lambda _newer: _copy(chosen, last[0], link))
+    seeds.follow(many, lambda _newer: _copy(chosen, last[0], link))
 
 
-def _growing(
-    show: Callable[[pd.DataFrame], None], many: seeds.Seeds, last: list[pd.DataFrame]
-) -> Callable[[pd.DataFrame], None]:
+def _growing(show: Callable[[pd.DataFrame], None], last: list[pd.DataFrame]) -> Callable[[pd.DataFrame], None]:
     """Show what there is, and how much that is; keep it as the ``last`` one, for what is told of it elsewhere."""
 
     def shown(table: pd.DataFrame) -> None:
@@ -208,9 +206,9 @@ def _growing(
             return
         show(table)
         n = table["seed"].nunique()
-        come = _("{n} draws") if n >= many.n_all else _("{n} of {all} draws, more are coming")
+        come = _("{n} draws") if n >= seeds.N_ALL else _("{n} of {all} draws, more are coming")
         spread_of = _("The spread is over draws from these pictures; it says nothing of other pictures.")
-        shell.quiet(come.format(n=n, all=many.n_all) + " · " + spread_of)
+        shell.quiet(come.format(n=n, all=seeds.N_ALL) + " · " + spread_of)
 
     return shown
 

@@ -73,7 +73,7 @@ def trained() -> Shown:
         {"random": _("picture by picture"), "grouped": _("in whole scenes")},
     )
     chosen = lab_data.training(grouped=draw == "grouped")
-    many, compute = lab_data.many_runs(chosen)
+    many = lab_data.many_runs(chosen)
     rows = {
         leakage.LEARNED: _("learned"),
         leakage.CONTROL: _("control"),
@@ -86,8 +86,8 @@ def trained() -> Shown:
             chart("training", _("R@1 in each draw"), leakage_charts.strips(tables, rows, draw, "R@1"))
 
     with st.spinner(_("Training …")):
-        seeds.begin(many, compute)
-    seeds.follow(many, compute, show)
+        seeds.begin(many)
+    seeds.follow(many, show)
     table = many.table()
     means = leakage.mean_by_draw(table, [*rows, "share_known"])
     gap, chose = leakage.gap(table), leakage.winners(table)

@@ -5,7 +5,6 @@ by the cache, which would only sample them.
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -19,12 +18,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from recall_core import datasets, diagnosis, images, protocol, rights
 from recall_core.arrays import Array
 from recall_core.datasets import SAMPLES, Dataset, load, stamp
-from recall_core.diagnosis import Inspection, inspect
+from recall_core.diagnosis import Inspection
 from recall_core.errors import DataError
 from recall_core.evaluation import Direction, Evaluation, evaluate, open_run, select_queries
 from recall_core.images import Pictures
 from recall_core.protocol import FILES, Filter, Spec, write_filter
 
+from .background import Job, at_once
 from .frame import opened_folders, own_data
 
 ROOT = Path(__file__).parents[2]
@@ -226,49 +226,17 @@ def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
     """Make thumbnails, (row, size) each, in the background."""
     if data.pictures is not None:
         make = _thumbnails(pictures_key(data), data.pictures)
-        threading.Thread(target=lambda: [make(row, size) for row, size in wanted], daemon=True).start()
+        at_once(lambda: [make(row, size) for row, size in wanted])
 
 
-class Inspecting:
-    """A look for what is suspicious, made in the background and once for everybody who asks."""
-
-    def __init__(self, data: Dataset, spec: Spec) -> None:
-        self.step, self.done, self.total, self.begun = "pictures", 0, len(data), time.monotonic()
-        self.result: Inspection | None = None
-        self.failure: Exception | None = None
-        self.finished = threading.Event()
-        threading.Thread(target=self._work, args=(data, spec), daemon=True).start()
-
-    @property
-    def seconds_left(self) -> float:
-        """Estimate how long the present step will take, from what it has taken so far."""
-        return (time.monotonic() - self.begun) * (self.total - self.done) / max(self.done, 1)
-
-    def _work(self, data: Dataset, spec: Spec) -> None:
-        try:
-            self.result = inspect(data, spec, progress=self._progress)
-        except Exception as failure:
-            self.failure = failure  # raised again where a page can show it
-        self.finished.set()
-
-    def _progress(self, step: str, done: int, total: int) -> None:
-        if step != self.step:
-            self.begun = time.monotonic()
-        self.step, self.done, self.total = step, done, total
-
-
-def inspecting(data: Dataset, spec: Spec) -> Inspecting:
-    """Begin to look for what is suspicious, or take the look that anybody began before."""
-    key = f"{pictures_key(data)} {evaluation_key(data, spec)}"
-    found = _inspecting(key, data, spec)
-    if found.failure is not None:
-        _inspecting.clear(key, data, spec)  # another time it may go well
-    return found
+def inspecting(data: Dataset, spec: Spec) -> Job[Inspection]:
+    """The look for what is suspicious, which all share who ask for it."""
+    return _inspecting(f"{pictures_key(data)} {evaluation_key(data, spec)}")
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _inspecting(key: str, _data: Dataset, _spec: Spec) -> Inspecting:
-    return Inspecting(_data, _spec)
+def _inspecting(key: str) -> Job[Inspection]:
+    return Job()
 
 
 def pictures_key(data: Dataset) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import cached, tiles
-from pages.shared.cached import Inspecting
+from pages.shared.background import Job
 from pages.shared.components import gallery, guarded_table
 from pages.shared.components.findings_banner import SIGNS
 from pages.shared.components.gallery import Grid, Paging, Place, Tile
@@ -15,9 +15,11 @@ from pages.shared.frame import settings
 from pages.shared.frame.shell import Here, quiet
 from pages.shared.words import _, number, plain, plural
 from pages.shared.words.engine_words import told
+from recall_core import diagnosis
+from recall_core.arrays import PhaseTick
 from recall_core.datasets import Dataset
 from recall_core.diagnosis import Inspection
-from recall_core.protocol import SEVERITIES
+from recall_core.protocol import SEVERITIES, Spec
 
 N_AT_ONCE = 1000
 """Data sets of up to so many items are looked through unasked: that takes seconds."""
@@ -40,7 +42,7 @@ def show(here: Here) -> None:
         )
         st.button(_("Look for what is suspicious"), on_click=st.session_state.update, args=({asked: True},))
         return
-    found = _finished(cached.inspecting(here.dataset, here.spec))
+    found = _finished(here.dataset, here.spec)
     _findings(found)
     for title, table, part in (
         (_("Pairs that are alike"), found.pairs, _pairs),
@@ -72,31 +74,35 @@ def counts(found: Inspection) -> str:
     return " · ".join(said[severity] for severity in reversed(SEVERITIES))
 
 
-def _finished(look: Inspecting) -> Inspection:
-    """Wait for a look, with a bar and an estimate where it takes longer than a moment.
+def _finished(data: Dataset, spec: Spec) -> Inspection:
+    """Wait for the look, with a bar and an estimate where it takes longer than a moment.
 
     Raises
     ------
     Exception
         What the look ran into.
     """
-    if not look.finished.wait(PATIENCE_SECONDS):
+    look = cached.inspecting(data, spec)
+
+    def work(_found: Inspection | None, tick: PhaseTick) -> Inspection:
+        return diagnosis.inspect(data, spec, progress=tick)
+
+    look.watch(work)
+    if not look.wait(PATIENCE_SECONDS):
         bar = st.progress(0.0)
-        while not look.finished.wait(PATIENCE_SECONDS):
-            bar.progress(min(look.done / max(look.total, 1), 1.0), text=_progress(look))
+        while not look.wait(PATIENCE_SECONDS):
+            look.watch(work)
+            bar.progress(look.share, text=_progress(look))
         bar.empty()
-    if look.failure is not None:
-        raise look.failure
-    if look.result is None:
-        raise RuntimeError("a look that finished has a result or a failure")
-    return look.result
+    return look.result()
 
 
-def _progress(look: Inspecting) -> str:
-    what = {"pictures": _("Looking at each picture"), "neighbours": _("Comparing all with all")}[look.step]
-    if not look.done:
+def _progress(look: Job[Inspection]) -> str:
+    what = _("Comparing all with all") if look.step == "neighbours" else _("Looking at each picture")
+    seconds = look.seconds_left
+    if seconds is None:
         return what
-    left = plural("about {n} second left", "about {n} seconds left", max(1, round(look.seconds_left)))
+    left = plural("about {n} second left", "about {n} seconds left", max(1, round(seconds)))
     return f"{what}: {number(look.done)} / {number(look.total)} · {left}"
 
 

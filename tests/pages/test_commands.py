@@ -45,7 +45,7 @@ def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All seeds are there at the first run, so that nothing depends on how fast the machine is."""
     monkeypatch.setattr(seeds, "N_FIRST", 8)
     monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(leakage_runs, "Seeds", lambda: seeds.Seeds(8))
+    monkeypatch.setattr(seeds, "N_ALL", 8)
     leakage_runs._seeds.clear()
 
 

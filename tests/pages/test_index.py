@@ -11,11 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.index import index_charts, index_parts, index_runs
-from pages.index.index_runs import Found, Run
+from pages.index.index_runs import Found
 from pages.shared import cached
+from pages.shared.background import Job
 from recall_core import arrays
 from recall_core.cli import main
-from recall_core.errors import DataError, MissingDependency
+from recall_core.errors import MissingDependency
 from recall_core.experiments.index import experiment
 from recall_core.experiments.index.kinds import configurations
 from recall_core.protocol.spec import Spec
@@ -34,9 +35,9 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def anew() -> Iterator[None]:
     """Nothing has been measured yet."""
-    index_runs._run.clear()
+    index_runs._job.clear()
     yield
-    index_runs._run.clear()
+    index_runs._job.clear()
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_what_takes_long_begins_when_somebody_says_so(anew: None, monkeypatch: p
     assert not app.metric
     assert "ann --synthetic 1000x64" in app.code[-1].value
     app.button(key="measure").click().run()
-    index_runs._run("made 1000").over.wait(120)
+    assert index_runs._job("made 1000").wait(120)
     app.run()
     assert cards(app)["Exact R@10: the vectors"]
     another = run("index", vectors="made", size="1000")
@@ -225,96 +226,39 @@ def test_it_is_said_where_comparing_everything_is_no_slower_than_the_chosen_inde
 # Experiments in the background
 
 
-@pytest.fixture
-def turn() -> threading.Lock:
-    return threading.Lock()
+def asked(compute: index_runs.Compute) -> index_runs.Asked:
+    return index_runs.Asked("test", 100, 8, compute, "", {})
 
 
-def end_of_line() -> None:
-    """Wait until nothing is in line any more."""
-    for thread in threading.enumerate():
-        if thread.name == "index":
-            thread.join(60)
+def test_one_experiment_at_a_time() -> None:
+    first, second = Job(index_runs._line(), leave=True), Job(index_runs._line(), leave=True)
+    begun, go_on = threading.Event(), threading.Event()
 
-
-def test_sessions_that_ask_for_the_same_share_one_experiment(turn: threading.Lock) -> None:
-    asked, go_on, one = [], threading.Event(), Run()
-
-    def compute(_progress: arrays.PhaseTick) -> None:
-        asked.append(1)
-        go_on.wait(60)
-
-    one.want(compute, turn)
-    one.want(compute, turn)
-    go_on.set()
-    assert one.over.wait(60)
-    one.want(compute, turn)
-    end_of_line()
-    assert len(asked) == 1
-
-
-def test_what_nobody_waits_for_any_more_is_passed_over_until_somebody_comes_back(
-    turn: threading.Lock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = Run()
-    monkeypatch.setattr(index_runs, "WANTED_SECONDS", -1.0)
-    one.want(lambda _progress: pytest.fail("nobody waits"), turn)
-    end_of_line()
-    assert not one.over.is_set()
-    assert one.begun
-    monkeypatch.setattr(index_runs, "WANTED_SECONDS", 60.0)
-    one.want(lambda _progress: None, turn)
-    assert one.over.wait(60)
-    assert one.failure is None
-
-
-def test_one_experiment_at_a_time(turn: threading.Lock) -> None:
-    first, second, begun, go_on = Run(), Run(), threading.Event(), threading.Event()
-
-    def compute(_progress: arrays.PhaseTick) -> None:
+    def compute(_progress: arrays.PhaseTick) -> str:
         begun.set()
         go_on.wait(60)
+        return "measured"
 
-    first.want(compute, turn)
+    first.watch(index_runs.work(asked(compute)))
     assert begun.wait(60)
-    second.want(lambda _progress: first.over.is_set(), turn)
+    second.watch(index_runs.work(asked(lambda _progress: first.over)))
     go_on.set()
-    assert second.over.wait(60)
+    assert second.wait(60)
     assert second.found is True
 
 
-def test_a_server_that_ends_does_not_wait_for_an_index(turn: threading.Lock) -> None:
-    one, go_on = Run(), threading.Event()
-    one.want(lambda _progress: go_on.wait(60), turn)
-    at_work = [thread for thread in threading.enumerate() if thread.name == "index"]
-    go_on.set()
-    assert at_work
-    assert all(thread.daemon for thread in at_work)
+def test_progress_grows_step_by_step_to_the_whole() -> None:
+    one, shares = Job(leave=True), []
 
-
-def test_a_failure_is_kept_for_the_page_to_show(turn: threading.Lock) -> None:
-    one = Run()
-
-    def compute(_progress: arrays.PhaseTick) -> None:
-        raise DataError("these vectors cannot be compared")
-
-    one.want(compute, turn)
-    assert one.over.wait(60)
-    assert isinstance(one.failure, DataError)
-
-
-def test_progress_grows_step_by_step_to_the_whole(turn: threading.Lock) -> None:
-    one, shares = Run(), []
-
-    def compute(progress: arrays.PhaseTick) -> None:
+    def compute(progress: arrays.PhaseTick) -> Found:
         def tell(step: str, done: int, total: int) -> None:
             progress(step, done, total)
             shares.append((one.share, one.seconds_left is None))
 
-        experiment.run_experiment(experiment.synthetic(100, 8, 20), progress=tell)
+        return Found.of(experiment.run_experiment(experiment.synthetic(100, 8, 20), progress=tell))
 
-    one.want(compute, turn)
-    assert one.over.wait(60)
+    one.watch(index_runs.work(asked(compute)))
+    assert one.wait(60)
     assert one.failure is None
     assert shares == sorted(shares, key=lambda told: told[0])
     assert shares[0] == (0.0, True)

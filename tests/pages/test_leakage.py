@@ -2,7 +2,8 @@
 
 import json
 import shlex
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from functools import partial
 from threading import Event
 
 import pandas as pd
@@ -10,10 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import cached, seeds
+from pages.shared.background import Job
 from pages.shared.learner import leakage_charts, leakage_runs
 from pages.shared.seeds import Seeds
 from recall_core.cli import main
 from recall_core.errors import DataError
+from recall_core.experiments import leakage
 from recall_core.experiments.leakage import draws, experiment, training
 from tests.conftest import SHARED, needs_shared
 from tests.pages.test_app import cards, run, said
@@ -26,7 +29,7 @@ def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All seeds are there at the first run, so that nothing depends on how fast the machine is."""
     monkeypatch.setattr(seeds, "N_FIRST", 8)
     monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(leakage_runs, "Seeds", lambda: Seeds(8))
+    monkeypatch.setattr(seeds, "N_ALL", 8)
     leakage_runs._seeds.clear()
 
 
@@ -42,15 +45,15 @@ def printed(app: AppTest, capsys: pytest.CaptureFixture) -> dict:
 def test_the_command_has_the_seeds_of_the_cards_however_many_come_meanwhile(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    seen: list[int] = []
+
     class Growing(Seeds):
-        n_seen = 1
-
         def table(self) -> pd.DataFrame:
-            self.n_seen += 1
+            seen.append(len(seen) + 2)
             whole = super().table()
-            return whole[whole["seed"] < self.n_seen]
+            return whole[whole["seed"] < seen[-1]]
 
-    monkeypatch.setattr(leakage_runs, "Seeds", lambda: Growing(8))
+    monkeypatch.setattr(leakage_runs, "Seeds", Growing)
     app = run("leakage", data="glyphlab", part=part)
     assert "2 of 8 draws" in said(app)
     assert app.code[-1].value.endswith("--seeds 2")
@@ -189,86 +192,60 @@ def counted(asked: range) -> pd.DataFrame:
     return pd.DataFrame({"seed": list(asked)})
 
 
-@pytest.fixture
-def worker() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1)
+def grown(compute: seeds.Compute) -> tuple[Seeds, Callable[[], None]]:
+    """Seeds of a job of their own, and what a page does that shows them."""
+    many = Seeds(seeds.job(), compute)
+    return many, lambda: many.job.watch(partial(seeds.more, compute))
 
 
-def test_seeds_grow_in_order_to_the_last_one_and_then_rest(worker: ThreadPoolExecutor) -> None:
-    grown = Seeds(60)
-    grown.want(counted, worker)
-    grown.wait(60, 60)
-    assert grown.done
-    assert grown.table()["seed"].tolist() == list(range(60))
-    grown.want(lambda asked: pytest.fail("nothing is left to do"), worker)
-    assert grown.n == 60
+def test_seeds_grow_in_order_to_the_last_one_and_then_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeds, "N_ALL", 60)
+    asked: list[range] = []
+    many, watch = grown(lambda more: asked.append(more) or counted(more))
+    watch()
+    assert many.job.wait(60)
+    assert many.table()["seed"].tolist() == list(range(60))
+    n_call = len(asked)
+    watch()
+    assert many.job.over
+    assert len(asked) == n_call
+    assert max(map(len, asked)) <= seeds.LARGEST_CHUNK
 
 
-def test_seeds_that_nobody_looks_at_stop_and_go_on_when_somebody_does(
-    worker: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seeds, "WANTED_SECONDS", -1.0)
-    grown = Seeds(60)
-    grown.want(counted, worker)
-    worker.submit(int).result()  # stands in line behind the first chunk
-    worker.submit(int).result()
-    assert grown.n == 1
-    monkeypatch.setattr(seeds, "WANTED_SECONDS", 60.0)
-    grown.want(counted, worker)
-    grown.wait(60, 60)
-    assert grown.n == 60
-
-
-def test_sessions_that_look_at_the_same_share_the_work(worker: ThreadPoolExecutor) -> None:
-    calls, go = [], Event()
-
-    def slow(asked: range) -> pd.DataFrame:
-        go.wait(60)
-        calls.append(asked)
-        return counted(asked)
-
-    grown = Seeds(60)
-    for _session in range(30):
-        grown.want(slow, worker)
-    go.set()
-    grown.wait(60, 60)
-    assert [seed for asked in calls for seed in asked] == list(range(60))
-
-
-def test_different_things_take_turns(worker: ThreadPoolExecutor) -> None:
-    order = []
+def test_different_things_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeds, "N_ALL", 60)
+    order, go, waits = [], Event(), Job(seeds._line())
 
     def noted(name: str, asked: range) -> pd.DataFrame:
         order.append(name)
         return counted(asked)
 
-    go, first, second = Event(), Seeds(60), Seeds(60)
-    worker.submit(go.wait, 60)
-    first.want(lambda asked: noted("a", asked), worker)
-    second.want(lambda asked: noted("b", asked), worker)
+    waits.watch(lambda _found, _tick: go.wait(60))
+    first, watch_first = grown(partial(noted, "a"))
+    second, watch_second = grown(partial(noted, "b"))
+    watch_first()
+    watch_second()
     go.set()
-    first.wait(60, 60)
-    second.wait(60, 60)
+    assert first.job.wait(60)
+    assert second.job.wait(60)
     assert order[:4] == ["a", "b", "a", "b"]
 
 
-def test_what_the_computation_raises_reaches_the_page(worker: ThreadPoolExecutor) -> None:
+def test_what_the_computation_raises_reaches_the_page() -> None:
     def fails(asked: range) -> pd.DataFrame:
         raise DataError("seed 3: only the class 'a'")
 
-    grown = Seeds(60)
-    grown.want(fails, worker)
-    grown.wait(60, 60)
-    assert grown.done
-    assert isinstance(grown.failure, DataError)
-    assert not len(grown.table())
+    many, _watch = grown(fails)
+    with pytest.raises(DataError, match="only the class"):
+        seeds.begin(many)
+    assert not len(many.table())
 
 
 def test_a_failing_draw_is_said_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_given: object) -> pd.DataFrame:
         raise DataError("seed 3: the training draw holds only the class 'a'")
 
-    monkeypatch.setattr(training, "trainings", fails)
+    monkeypatch.setattr(leakage, "trainings", fails)
     app = run("leakage", part=TRAINING)
     assert "only the class" in app.warning[0].value
 

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 from pages.lesson import teacher_sheet, walkthrough
 from pages.shared import seeds, words
 from pages.shared.learner import leakage_runs, progress_store, task_page, texts
-from pages.shared.seeds import Seeds
 from recall_core import rights
 from recall_core.cli import main
 from recall_core.course import learner_progress
@@ -27,7 +26,7 @@ def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All seeds are there at the first run, so that nothing depends on how fast the machine is."""
     monkeypatch.setattr(seeds, "N_FIRST", 8)
     monkeypatch.setattr(seeds, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(leakage_runs, "Seeds", lambda: Seeds(8))
+    monkeypatch.setattr(seeds, "N_ALL", 8)
     leakage_runs._seeds.clear()
 
 

@@ -353,14 +353,13 @@ def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
     assert list(found.unreadable["id"]) == ["c.png"]
 
 
-def test_a_look_that_fails_is_taken_anew() -> None:
+def test_a_look_that_fails_is_told_to_all_who_ask_for_it() -> None:
     data = load(DATA / "glyphlab")
     bad = Spec("x", relevant="no such column")
-    look = cached.inspecting(data, bad)
-    look.finished.wait()
-    assert isinstance(look.failure, DataError)
-    cached.inspecting(data, bad)
-    assert cached.inspecting(data, bad) is not look
+    assert cached.inspecting(data, bad) is cached.inspecting(data, bad)
+    for _visitor in range(2):
+        with pytest.raises(DataError, match="no such column"):
+            data_findings._finished(data, bad)
 
 
 def test_names_from_the_data_are_no_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.shared import cached
 from pages.shared.frame import settings
+from pages.shared.seeds import Seeds
 from recall_core import course, program
 from recall_core.datasets import Dataset
 from recall_core.evaluation import Evaluation
@@ -67,7 +68,7 @@ def training(*, grouped: bool) -> Chosen:
     return Chosen("training", grouped, 1, cached.LAB, textured, textured, spec(), {})
 
 
-def many_runs(chosen: Chosen) -> Any:
+def many_runs(chosen: Chosen) -> Seeds:
     """Train with many seeds: those that are there, and how to make more."""
     return leakage_runs.many_runs(chosen)
 

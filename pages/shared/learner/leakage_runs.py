@@ -13,9 +13,10 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import cached, seeds
+from pages.shared.background import Job
 from pages.shared.frame import settings
 from pages.shared.frame.shell import Here
-from pages.shared.seeds import Seeds
+from pages.shared.seeds import Grown, Seeds
 from pages.shared.words import _, plain
 from recall_core.datasets import Dataset
 from recall_core.evaluation import Evaluation
@@ -128,14 +129,14 @@ def same_picture(chosen: Chosen) -> dict[str, Evaluation]:
     return _same_picture(chosen.key, chosen.dataset, chosen.spec)
 
 
-def many_draws(chosen: Chosen) -> tuple[Seeds, seeds.Compute]:
+def many_draws(chosen: Chosen) -> Seeds:
     """Draw with many seeds: those that are there, and how to make more."""
-    return _seeds(f"draws {chosen.key}"), partial(leakage.all_draws, halves(chosen))
+    return Seeds(_seeds(f"draws {chosen.key}"), partial(leakage.all_draws, halves(chosen)))
 
 
-def many_runs(chosen: Chosen) -> tuple[Seeds, seeds.Compute]:
+def many_runs(chosen: Chosen) -> Seeds:
     """Train with many seeds: those that are there, and how to make more."""
-    return _seeds(f"training {chosen.key}"), partial(leakage.trainings, material(chosen))
+    return Seeds(_seeds(f"training {chosen.key}"), partial(leakage.trainings, material(chosen)))
 
 
 def _lab(here: Here, part: str) -> tuple[str, Dataset, Dataset, Spec, dict[str, str]]:
@@ -232,8 +233,8 @@ def _run(key: str, _material: Material, seed: int) -> TrainingRun:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _seeds(key: str) -> Seeds:
-    return Seeds()
+def _seeds(key: str) -> Job[Grown]:
+    return seeds.job()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
