@@ -36,10 +36,10 @@ import resource, sys
 from pathlib import Path
 import numpy, pandas, pyarrow.compute, pyarrow.feather, pyarrow.ipc, pyarrow.parquet
 from recall_core import DataError, load
-from recall_core.images import decode
-from recall_core.scores import read_scores
-from recall_core.uploads import load_upload
-from recall_core.vectors import read_embeddings
+from recall_core.images.decoding import decode
+from recall_core.datasets import read_scores
+from recall_core.datasets.uploads import load_upload
+from recall_core.datasets import read_embeddings
 
 def upload(path):
     data = load_upload([(path.name, path.read_bytes())], path.parent / "up")
@@ -243,7 +243,8 @@ def test_a_page_that_says_too_little_of_its_size_is_not_read(tmp_path: Path) -> 
 def test_another_number_of_rows_is_refused_before_any_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text("id\na\nb\n", encoding="utf-8")
     np.savez(tmp_path / "embeddings.npz", x=np.eye(3))
-    monkeypatch.setattr("recall_core.vectors.npy.read_array", lambda *a, **k: pytest.fail("numbers were read"))
+    numpy_format = "recall_core.datasets.containers.npy.read_array"
+    monkeypatch.setattr(numpy_format, lambda *a, **k: pytest.fail("numbers were read"))
     with pytest.raises(DataError, match=r"embeddings.npz has 3 rows, the table has 2"):
         load(tmp_path)
     np.savez(tmp_path / "embeddings.npz", x=np.eye(3), ids=np.array(["a", "b"]))

@@ -1,6 +1,6 @@
 """The documents' table of bad-input messages says what the program really says.
 
-``python -m tests.test_bad_input`` writes the table anew.
+``python -m tests.datasets.test_bad_input`` writes the table anew.
 """
 
 import io
@@ -294,7 +294,7 @@ def document() -> str:
 
 
 def test_the_documents_table_of_messages_is_what_the_program_says() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run python -m tests.test_bad_input"
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run python -m tests.datasets.test_bad_input"
 
 
 def test_every_message_says_where_and_what_to_do() -> None:

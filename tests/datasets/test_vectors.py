@@ -203,6 +203,6 @@ def test_a_run_that_cannot_be_right_is_refused_with_its_line(tmp_path: Path, con
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez_compressed(tmp_path / "v.npz", embeddings=np.zeros((1000, 100)))
-    monkeypatch.setattr("recall_core.vectors.MAX_UNPACKED", 2**16)
+    monkeypatch.setattr("recall_core.datasets.containers.MAX_UNPACKED", 2**16)
     with pytest.raises(DataError, match=r"v.npz unpacks to 0.0 GiB, more than"):
         read_embeddings(tmp_path / "v.npz")

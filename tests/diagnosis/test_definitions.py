@@ -8,7 +8,6 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from recall_core.metrics.conventions import CONVENTIONS
 from recall_core.ranking.exact_pass import rank_scores
 from recall_core.ranking.record import Ranking
 from recall_core.ranking.relevance import Relevance, Sets
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import ROOT, SHARED, needs_shared
 from tests.metrics.test_metrics import F2
 
 SEED = 20_260_101
@@ -207,7 +206,7 @@ def test_trec_eval_counts_a_query_judged_irrelevant_as_0_and_leaves_out_one_with
     assert theirs == {"q": {"map": 0.0}}
 
 
-RANX = Path(__file__).parent / "golden" / "ranx.json"
+RANX = ROOT / "tests" / "golden" / "ranx.json"
 RANX_NAMES = {
     "recall_miss": "hit_rate@{k}",
     "item_recall_macro": "recall@{k}",

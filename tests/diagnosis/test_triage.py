@@ -27,7 +27,7 @@ from tests.conftest import ROOT, SHARED, needs_shared
 WRITER = """
 import sys
 from pathlib import Path
-from recall_core import triage
+from recall_core.diagnosis import triage
 folder, name, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for i in range(n):
     triage.set_tag("data", f"{name}{i}", "ambiguous", session=name, folder=folder)
@@ -37,9 +37,9 @@ for i in range(n):
 HALF_WAY = """
 import sys
 from pathlib import Path
-from recall_core import triage
-with triage._writing(Path(sys.argv[1])) as store:
-    triage._add(store, ("data", "half", "", "tag", "ambiguous"), "1", "", "")
+from recall_core.diagnosis import triage
+with triage.writing(Path(sys.argv[1])) as store:
+    triage.add_mark(store, ("data", "half", "", "tag", "ambiguous"), "1", "", "")
     print("written", flush=True)
     sys.stdin.read()
 """
@@ -173,7 +173,7 @@ def test_many_make_the_database_at_once(tmp_path: Path) -> None:
 KEPT_OPEN = """
 import sys
 from pathlib import Path
-from recall_core import triage
+from recall_core.diagnosis import triage
 with triage._opened(Path(sys.argv[1])):
     triage.set_tag("data", "logged", "ambiguous", folder=Path(sys.argv[1]))
     print("kept", flush=True)
@@ -183,7 +183,7 @@ with triage._opened(Path(sys.argv[1])):
 READER = """
 import os, sys
 from pathlib import Path
-from recall_core import triage
+from recall_core.diagnosis import triage, write_patch
 from recall_core.errors import DataError
 folder = Path(sys.argv[1])
 triage.marks("data", folder=folder / "nothing")
@@ -195,7 +195,7 @@ print(triage.tags_of(triage.marks("data", folder=folder)), triage.tag_list("data
 for write in (
     lambda: triage.set_tag("data", "b", "ambiguous", folder=folder),
     lambda: triage.edit_tag_list("data", [], folder=folder),
-    lambda: triage.write_patch("data", folder=folder),
+    lambda: write_patch("data", folder=folder),
 ):
     try:
         write()

@@ -16,6 +16,7 @@ from recall_core.errors import DataError
 from recall_core.evaluation.record import Evaluation
 from recall_core.evaluation.wiring import evaluate
 from recall_core.metrics.score import pool
+from recall_core.protocol import encode_dataset
 from recall_core.protocol.spec import Spec
 from tests.conftest import DATA, SHARED, needs_shared
 
@@ -142,7 +143,7 @@ def test_the_order_of_the_table_changes_nothing(lab: Dataset, tmp_path: Path) ->
 def test_a_given_matrix_of_scores_is_in_table_order(lab: Dataset, tmp_path: Path) -> None:
     result = evaluate(lab, encoder="gradient")
     there = result.directions[0]
-    vectors = recall_core.sources.encode_dataset(lab, Spec(encoder="gradient"))
+    vectors = encode_dataset(lab, Spec(encoder="gradient"))
     query, gallery = np.sort(there.split.query), np.sort(there.split.gallery)
     np.save(tmp_path / "scores.npy", vectors[query].astype(float) @ vectors[gallery].astype(float).T)
     given = evaluate(lab, scores=str(tmp_path / "scores.npy"))
@@ -154,7 +155,7 @@ def test_a_given_matrix_of_scores_is_in_table_order(lab: Dataset, tmp_path: Path
 
 
 def test_embeddings_are_matched_by_position_or_by_id_and_it_is_said(lab: Dataset, tmp_path: Path) -> None:
-    vectors = recall_core.sources.encode_dataset(lab, Spec(encoder="gradient"))
+    vectors = encode_dataset(lab, Spec(encoder="gradient"))
     expected = evaluate(lab, encoder="gradient").table.drop(columns="direction")
     test_rows = np.flatnonzero(lab.values("split") == "test")
     order = np.random.default_rng(1).permutation(len(lab))
@@ -176,7 +177,7 @@ def test_embeddings_are_matched_by_position_or_by_id_and_it_is_said(lab: Dataset
 
 
 def test_sides_stored_apart_give_the_same_in_both_directions(lab: Dataset, tmp_path: Path) -> None:
-    vectors = recall_core.sources.encode_dataset(lab, Spec(encoder="gradient"))
+    vectors = encode_dataset(lab, Spec(encoder="gradient"))
     expected = evaluate(lab, encoder="gradient")
     there = expected.directions[0].split
     np.save(tmp_path / "q.npy", vectors[np.sort(there.query)])

@@ -67,7 +67,7 @@ def test_the_format_is_checked_before_anything_is_shown(saved: Path) -> None:
         opening.open_run(saved)
 
 
-FORMER = Path(__file__).parent / "golden" / "run_0_1_0"
+FORMER = ROOT / "tests" / "golden" / "run_0_1_0"
 """A run that 0.1.0 saved: three queries, of which the first finds, the second misses and the third has no match."""
 
 
@@ -243,11 +243,12 @@ SAVER = """
 import sys
 from pathlib import Path
 import numpy as np
-from recall_core import Dataset, evaluate, runs
+from recall_core import Dataset, evaluate
+from recall_core.evaluation import saving
 def wait(*_):
     print("half", flush=True)
     sys.stdin.read()
-runs._write = wait
+saving._write = wait
 evaluate(Dataset.from_arrays(np.eye(3), ["a", "a", "b"]), ks=(1,)).save(Path(sys.argv[1]), force=True)
 """
 

@@ -102,7 +102,7 @@ def test_a_dark_image_stays_dark_beside_the_others_of_its_set():
 
 
 def test_an_image_that_its_set_has_not_announced_is_scaled_not_clipped(monkeypatch):
-    monkeypatch.setattr("recall_core.images.N_RANGE", 2)
+    monkeypatch.setattr("recall_core.images.decoding.N_RANGE", 2)
     values = np.zeros((3, 4, 4), int)
     values[:, 0, 0] = 900, 3000, 1000
     pictures = FORMS["PNG"](values)

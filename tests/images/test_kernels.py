@@ -18,16 +18,15 @@ from recall_core.images import encoders, steady
 from recall_core.images.image_set import Pictures
 from recall_core.metrics import intervals, resampling
 from recall_core.metrics.score import Score
+from tests.conftest import ROOT
 from tests.ranking.test_ranking_tiles import NEEDS, instructions
-
-ROOT = Path(__file__).parents[1]
 
 
 def elsewhere(core, program, *arguments):
     """What a program prints under another kernel; skipped where this processor cannot run it."""
     if NEEDS[core].isdisjoint(instructions()):
         pytest.skip(f"this processor cannot run the kernel {core}: it has none of {', '.join(sorted(NEEDS[core]))}")
-    program = f"from tests.test_ranking_tiles import kernel; print(kernel()); {program}"
+    program = f"from tests.ranking.test_ranking_tiles import kernel; print(kernel()); {program}"
     environment = {**os.environ, "OPENBLAS_CORETYPE": core}
     run = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(run, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -53,7 +52,9 @@ def intervals_for_every_kernel():
 
 @pytest.mark.parametrize("core", NEEDS)
 def test_intervals_do_not_depend_on_the_blas_kernel(core):
-    found = elsewhere(core, "from tests.test_kernels import intervals_for_every_kernel as result; print(result())")
+    found = elsewhere(
+        core, "from tests.images.test_kernels import intervals_for_every_kernel as result; print(result())"
+    )
     assert found == intervals_for_every_kernel()
 
 
@@ -89,7 +90,7 @@ def saved_for_every_kernel():
 @pytest.mark.parametrize("what", ["fits", "saved"])
 def test_ridge_and_what_is_saved_of_it_do_not_depend_on_the_blas_kernel(core, what):
     name = f"{what}_for_every_kernel"
-    found = elsewhere(core, f"from tests.test_kernels import {name} as result; print(result())")
+    found = elsewhere(core, f"from tests.images.test_kernels import {name} as result; print(result())")
     assert found == globals()[name]()
 
 

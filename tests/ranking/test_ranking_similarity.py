@@ -225,7 +225,7 @@ def test_a_query_far_beyond_the_gallery_has_a_hopeless_slack():
 
 
 def test_vectors_beyond_the_memory_are_refused_before_they_are_copied(monkeypatch):
-    monkeypatch.setattr("recall_core.similarity.physical_memory", lambda: 1000.0)
+    monkeypatch.setattr("recall_core.ranking.similarity.physical_memory", lambda: 1000.0)
     prepare(np.ones((5, 25)))
     with pytest.raises(DataError, match=r"gallery vectors \(6, 25\) need 0.0 GiB more .* fewer rows or dimensions"):
         prepare(np.ones((6, 25)), name="gallery vectors")

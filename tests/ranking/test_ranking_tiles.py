@@ -82,9 +82,8 @@ def instructions():
 @pytest.mark.parametrize("core", NEEDS)
 def test_the_result_is_the_same_with_another_blas_kernel(core):
     """Asserts the kernel: a wish that OpenBLAS does not follow would prove nothing."""
-    program = (
-        "from tests.test_ranking_tiles import kernel, result_for_every_kernel as result; print(kernel(), result())"
-    )
+    there = "from tests.ranking.test_ranking_tiles import kernel, result_for_every_kernel as result"
+    program = f"{there}; print(kernel(), result())"
     environment = {**os.environ, "OPENBLAS_CORETYPE": core}
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
