@@ -3,6 +3,7 @@
 import ast
 import json
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,22 @@ def test_a_field_is_spelled_by_each_face_in_its_own_way() -> None:
 def test_a_value_is_spelled_with_its_field(field: str, value: object, python: str, shell: str) -> None:
     assert spelled(setting(field, value), keyword) == python
     assert spelled(setting(field, value), flag) == shell
+
+
+def test_the_engine_names_no_flag() -> None:
+    """The command line has flags; a page and a notebook have none. Only ``program`` spells them."""
+    found = []
+    for path in sorted((ROOT / "recall_core").rglob("*.py")):
+        if path.is_relative_to(ROOT / "recall_core" / "cli") or path == ROOT / "recall_core" / "program.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        told = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings say nothing to a user
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
+                found += [
+                    f"{path.name}:{node.lineno} {name}" for name in re.findall(r"(?<![\w-])--[a-z][\w-]*", node.value)
+                ]
+    assert found == []
 
 
 def test_an_error_names_the_field_to_change() -> None:

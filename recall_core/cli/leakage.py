@@ -47,7 +47,7 @@ def run(parsed: argparse.Namespace) -> None:
         dataset = given or leakage.lab("textured" if part == "training" else "standard", dict(spec.columns))
         found = leakage.run_part(found, part, dataset, spec, seeds)
     if len(found.skipped) == len(chosen):
-        raise DataError("; ".join(f"{part}: {reason}" for part, reason in found.skipped.items()))
+        raise DataError("; ".join(f"{part}: {reason.message}" for part, reason in found.skipped.items()))
     if parsed.json:
         print_json(leakage.leakage_json(found))
     else:

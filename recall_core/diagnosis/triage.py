@@ -284,7 +284,7 @@ def _read(question: str, dataset: str, folder: Path | None) -> list[tuple[str, .
             with _opened(copy) as store:
                 return _texts(store.execute(question, (dataset,)).fetchall(), folder)
         except DataError as error:
-            raise DataError(str(error).replace(str(copy), str(folder))) from error
+            raise DataError(error.message.replace(str(copy), str(folder)), field=error.field) from error
 
 
 def _can_write(folder: Path) -> bool:

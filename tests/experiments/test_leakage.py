@@ -189,7 +189,7 @@ def test_the_first_seeds_of_many_are_the_few_seeds(experiment, halves, textured)
     ("data", "choices", "message"),
     [
         (made(["a", "b", "c", "d"], ["x", "x", "y", "y"]), {}, "no group has two items"),
-        (rc.from_arrays(np.eye(4), ["a", "a", "b", "b"]), {}, "--column group=COLUMN"),
+        (rc.from_arrays(np.eye(4), ["a", "a", "b", "b"]), {}, "columns={'group': 'COLUMN'}"),
         (made(*alternating()), {"encoder": "ridge"}, "fits its own"),
         (made(*alternating()), {"scores": "s.npy"}, "not a matrix of scores"),
     ],
@@ -562,6 +562,8 @@ def test_a_part_that_the_data_cannot_show_is_left_out_with_the_reason(capsys, tm
     report = in_json(capsys, "leakage", tmp_path, "--seeds", 1)
     assert list(report["parts"]) == ["same-picture"]
     assert set(report["skipped"]) == {"query-gallery", "training"}
+    assert "name yours with --column group=COLUMN: label" in report["skipped"]["training"]
+    assert report["skipped"]["training"] in run(capsys, "leakage", tmp_path, "--seeds", 1)[1]
     code, out, err = run(capsys, "leakage", tmp_path, "--part", "training")
     assert (code, out) == (2, "")
     assert "--column group=COLUMN" in err

@@ -124,13 +124,14 @@ class Experiments:
     query_gallery : (Halves, DataFrame of ``draws``), optional
     same_picture : dict of case to Evaluation, optional
     training : (Material, DataFrame of ``trainings``), optional
-    skipped : mapping of part to reason
+    skipped : mapping of part to DataError
+        Why the data cannot show it.
     """
 
     query_gallery: tuple[Halves, pd.DataFrame] | None = None
     same_picture: Mapping[str, Evaluation] | None = None
     training: tuple[Material, pd.DataFrame] | None = None
-    skipped: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, DataError] = field(default_factory=dict)
 
 
 def run_part(found: Experiments, part: str, dataset: Dataset, spec: Spec, seeds: Sequence[int]) -> Experiments:
@@ -144,4 +145,4 @@ def run_part(found: Experiments, part: str, dataset: Dataset, spec: Spec, seeds:
         ready = material(dataset, spec)
         return replace(found, training=(ready, trainings(ready, seeds)))
     except DataError as reason:
-        return replace(found, skipped={**found.skipped, part: str(reason)})
+        return replace(found, skipped={**found.skipped, part: reason})

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ...evaluation import FORMAT, Evaluation, defined, report_json, spell_number, without_zeros
+from ...program import flag
 from ...protocol import Spec
 from ...version import VERSION
 from . import draws, experiment, training
@@ -28,7 +29,7 @@ def leakage_text(found: Experiments) -> str:
     if found.training is not None:
         lines += ["[training]", *_training_lines(*found.training)]
     for part, reason in found.skipped.items():
-        lines += [f"[{part}]", f"  left out: {reason}"]
+        lines += [f"[{part}]", f"  left out: {reason.spelled(flag)}"]
     lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
@@ -61,7 +62,8 @@ def leakage_json(found: Experiments) -> dict[str, Any]:
             "winners": training.winners(table).to_dict(orient="index"),
             "draws": _by_seed(table, "draw"),
         }
-    return {"format": FORMAT, "version": VERSION, "parts": parts, "skipped": dict(found.skipped)}
+    skipped = {part: reason.spelled(flag) for part, reason in found.skipped.items()}
+    return {"format": FORMAT, "version": VERSION, "parts": parts, "skipped": skipped}
 
 
 def _query_gallery_lines(halves: Halves, table: pd.DataFrame) -> list[str]:
