@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..errors import spelled
+from ..program import flag
+
 if TYPE_CHECKING:
     from ..protocol import Choice, Spec
 
@@ -60,7 +63,7 @@ def _argument(choice: Choice) -> dict[str, Any]:
     argument = {
         "dest": choice.name,
         "default": None if repeats else choice.default,
-        "help": choice.help.replace("%", "%%"),
+        "help": spelled(choice.help, flag).replace("%", "%%"),
         **choice.kind.argument,
     }
     if choice.metavar:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..images import Pictures, check_inside
 from .arrow import arrow_vectors, import_pyarrow, is_vector_column, read_arrow, values_of
 from .documents import parse_json, read_json, texts_of
@@ -169,7 +169,7 @@ def one_shot_form(place: Place) -> Reading:
     alone = len(set(table["run"])) == 1 and not (place.folder / table["run"][0]).is_dir()
     cells = [cell.partition("/")[2] or cell if alone else cell for cell in table["path"]]
     files = [picture_file(place.folder, cell, row, "class_labels.txt") for row, cell in enumerate(cells)]
-    note = "all runs share one gallery here; the published task is one run at a time: --where run=…"
+    note = f"all runs share one gallery here; the published task is one run at a time: {setting('where', 'run=…')}"
     notes = (note,) if len(set(table["run"])) > 1 else ()
     return Reading(table, find_columns(table, place.columns), Pictures.from_files(files), notes=notes)
 

@@ -17,6 +17,7 @@ from numpy.lib.format import open_memmap
 
 from ..errors import DataError
 from ..images import Pictures
+from ..program import with_flags, with_settings
 from ..rights import PRESCRIBED_FILES, check_prescribed
 from .containers import read_array
 from .documents import read_json, texts_by_name, texts_of
@@ -63,7 +64,7 @@ def export(dataset: Dataset, folder: Path, *, guarded: bool = False) -> None:
             "columns": dict(dataset.columns),
             "pictures": _write_pictures(dataset.pictures, folder),
             "embeddings": list(dataset.embeddings),
-            "notes": list(dataset.notes),
+            "notes": list(map(with_flags, dataset.notes)),
             "defaults": _write_defaults(dataset, folder),
             "guarded": guarded,
         }
@@ -176,7 +177,7 @@ def read_own_form(place: Place) -> Reading:
     return Reading(
         *(table, columns, pictures),
         {name: read_embeddings(file).values for name, file in vectors.items()},
-        tuple(about["notes"]),
+        tuple(map(with_settings, about["notes"])),
         defaults,
         about["name"],
     )

@@ -219,7 +219,7 @@ def _resolved(dataset: Dataset, spec: Spec) -> tuple[Spec | None, list[Finding]]
     except DataError as error:
         if spec.relevant is not None or spec.relevant_pairs is not None or spec.split is not None or spec.where:
             raise
-        return None, [*notes, find("not_evaluable", error=str(error))]
+        return None, [*notes, find("not_evaluable", error=error.message)]
 
 
 def item_vectors(

@@ -135,7 +135,7 @@ def _findings(evaluation: Evaluation) -> str:
     items = []
     for finding in evaluation.findings:
         mark = f"<b>{MARKS[finding.severity]} {finding.severity}</b>"
-        items.append(f"<li class={finding.severity}>{mark} {escape(finding.message)}</li>")
+        items.append(f"<li class={finding.severity}>{mark} {escape(finding.reported)}</li>")
     return f"<ul class=findings>{''.join(items)}</ul>" if items else "<p>None.</p>"
 
 

@@ -19,7 +19,7 @@ from .comparison import Comparison
 def inspection_text(dataset: Dataset, found: Inspection) -> str:
     """Spell an inspection as text: what was looked at, then a line a finding."""
     lines = ["[audit]", f"  {dataset.name}: {len(dataset)} items, fingerprint {dataset.fingerprint[:12]}", "[findings]"]
-    lines += [f"  {finding.severity}: {finding.message}" for finding in found.findings] or ["  none"]
+    lines += [f"  {finding.severity}: {finding.reported}" for finding in found.findings] or ["  none"]
     lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
@@ -60,7 +60,7 @@ def slices_json(tables: Mapping[str, pd.DataFrame], metric: str) -> dict[str, An
 def comparison_text(compared: Comparison, metrics: Sequence[str]) -> str:
     """Spell a comparison as text: what each run scores, the paired tests, and for two runs the queries that changed."""
     lines = ["[comparison]", f"  {compared.n_query} queries in {len(set(compared.groups.tolist()))} groups"]
-    lines += [f"  {finding.severity}: {finding.message}" for finding in compared.findings]
+    lines += [f"  {finding.severity}: {finding.reported}" for finding in compared.findings]
     runs = records(comparison.run_table(compared, metrics))
     width = max(map(len, compared.names)) + 1
     for metric in metrics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..datasets import Dataset, parse_table, read_json, read_npz, read_text, whole
 from ..errors import DataError
 from ..images import Pictures
+from ..program import with_settings
 from ..protocol import Finding, Spec, Split
 from ..ranking import Ranking, Relevance, Sets
 from ..rights import below
@@ -55,7 +56,7 @@ def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
         _checked(_split(arrays, names), _relevance(arrays), _ranking(arrays), len(table))
         for arrays, names in zip(_read_arrays(folder, len(saved["sides"])), saved["sides"], strict=True)
     ]
-    findings = [Finding(**{**found, "examples": tuple(found["examples"])}) for found in saved["findings"]]
+    findings = [_finding(**found) for found in saved["findings"]]
     return assemble(
         dataset,
         given,
@@ -65,6 +66,10 @@ def _opened(folder: Path, saved: Mapping[str, Any]) -> Evaluation:
         findings=findings,
         version=None if saved.get("version") is None else str(saved["version"]),
     )
+
+
+def _finding(kind: str, severity: str, count: int, message: str, examples: Sequence[str]) -> Finding:
+    return Finding(kind, severity, count, with_settings(message), tuple(examples))
 
 
 def _spec(folder: Path, spelled: Mapping[str, Any]) -> Spec:

@@ -48,7 +48,7 @@ def report_text(evaluation: Evaluation) -> str:
     lines += ["[ties]", *_tie_lines(evaluation)]
     lines += ["[uncertainty]", *_uncertainty_lines(evaluation)]
     lines += ["[findings]"]
-    lines += [f"  {finding.severity}: {finding.message}" for finding in evaluation.findings] or ["  none"]
+    lines += [f"  {finding.severity}: {finding.reported}" for finding in evaluation.findings] or ["  none"]
     lines += ["[spec]", f"  {describe(evaluation.spec)}", f"  {evaluation.given.to_command()}"]
     lines += ["[version]", f"  {made_by(evaluation)}"]
     return "\n".join(lines) + "\n"

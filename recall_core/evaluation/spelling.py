@@ -97,7 +97,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "kind": finding.kind,
         "severity": finding.severity,
         "count": finding.count,
-        "message": finding.message,
+        "message": finding.reported,
         "examples": list(finding.examples),
     }
 

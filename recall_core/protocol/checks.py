@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Text
 from ..datasets import MISSING, Pairs
+from ..errors import setting
 from ..ranking import Relevance
 from .findings import AND, N_EXAMPLES, NO_RELEVANT_REASONS, Finding, Listed, Phrase, find, listed, spell_value
 from .splits import Split, lacking_a_side
@@ -65,7 +66,16 @@ def own_picture_kept(ids: Text, split: Split, relevance: Relevance) -> list[Find
     kept = own[~np.isin(own * width + order[at[own]], junk_query * width + junk)]
     if not len(kept):
         return []
-    return [find("own_picture", len(kept), ids[split.query[kept]], split=split.name, m=len(split.query))]
+    return [
+        find(
+            "own_picture",
+            len(kept),
+            ids[split.query[kept]],
+            split=split.name,
+            m=len(split.query),
+            junk_same=setting("junk_same", "id"),
+        )
+    ]
 
 
 def right_copies(

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..arrays import IntArray, Text
 from ..datasets import MATCHED
+from ..errors import keyword, spelled
+from ..program import with_flags
 
 SEVERITIES = ("note", "warning", "error")
 N_EXAMPLES = 5
@@ -192,9 +194,9 @@ SENTENCES = {
     "own_picture": Sentence(
         "error",
         "{split}: {n} of {m} queries stands in its own gallery and finds itself; a perfect score then means nothing "
-        "(remove it with --junk-same id)",
+        "(remove it with {junk_same})",
         "{split}: {n} of {m} queries stand in their own gallery and find themselves; a perfect score then means "
-        "nothing (remove them with --junk-same id)",
+        "nothing (remove them with {junk_same})",
     ),
     "reading": Sentence("note", "{text}"),
     "right_copies": Sentence(
@@ -369,8 +371,8 @@ class Finding:
         ``note`` (good to know), ``warning`` (the number may mislead), ``error`` (the number means something else).
     count : int
         How many items, queries or groups are concerned.
-    message : str
-        One sentence in English, with the count and its denominator.
+    text : str
+        One sentence in English, with the count and its denominator; each setting in it as ``errors.setting`` names it.
     examples : tuple of str
         The first few ids.
     sentence : str
@@ -382,7 +384,7 @@ class Finding:
     kind: str
     severity: str
     count: int
-    message: str
+    text: str
     examples: tuple[str, ...] = ()
     sentence: str = field(default="", compare=False)
     parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
@@ -390,6 +392,16 @@ class Finding:
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity is {self.severity!r}; choose one of {SEVERITIES}")
+
+    @property
+    def message(self) -> str:
+        """The sentence as a notebook reads it."""
+        return spelled(self.text, keyword)
+
+    @property
+    def reported(self) -> str:
+        """The sentence as reports and saved runs have it, beside the command that gives the same numbers."""
+        return with_flags(self.text)
 
 
 def find(sentence: str, count: int = 0, examples: Iterable[object] = (), /, **parameters: Value) -> Finding:
@@ -408,9 +420,9 @@ def find(sentence: str, count: int = 0, examples: Iterable[object] = (), /, **pa
     """
     said = SENTENCES[sentence]
     values: dict[str, Value] = {"n": count, **parameters}
-    message = spell(Template(said.one, said.many), values)
+    text = spell(Template(said.one, said.many), values)
     kind = sentence.partition(":")[0]
-    return Finding(kind, said.severity, count, message, first_of(examples), sentence, values)
+    return Finding(kind, said.severity, count, text, first_of(examples), sentence, values)
 
 
 def first_of(items: Iterable[object]) -> tuple[str, ...]:

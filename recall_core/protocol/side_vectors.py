@@ -139,7 +139,7 @@ def leave_out_bad_rows(
             found.append(_not_learned_from(dataset, unseen, len(train)))
         bad = np.union1d(bad, unseen)
     if found:
-        splits = [split.without(bad, found[0].message) for split in splits]
+        splits = [split.without(bad, found[0].text) for split in splits]
     for split in splits:
         stop_at_bad_rows(dataset, split, asked, answers)
     if spec.similarity == "cosine":

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 from .. import program
 from ..datasets import COLUMN_NAMES, PROTOCOLS
-from ..errors import DataError, setting
+from ..errors import DataError, keyword, setting, spelled
 from ..images import CORRUPTIONS, DRAWN_CORRUPTIONS, ENCODERS, FITTED, parse_corruption
 from ..ranking import RERANKERS, SIMILARITIES
 from .choices import (
@@ -89,7 +89,8 @@ class Spec:
         ),
     )
     query: Filter | None = field(
-        default=None, metadata=row(FILTER, "rows that ask; with --gallery, instead of --split", "COL=VALUE")
+        default=None,
+        metadata=row(FILTER, f"rows that ask; with {setting('gallery')}, instead of {setting('split')}", "COL=VALUE"),
     )
     gallery: Filter | None = field(default=None, metadata=row(FILTER, "rows that answer", "COL=VALUE"))
     both: bool = field(default=False, metadata=row(YES_OR_NO, "evaluate the other direction too"))
@@ -343,6 +344,6 @@ FILES = tuple(choice.name for choice in CHOICES if choice.kind is FILE)
 """The choices that name files."""
 
 Spec.__doc__ = f"{Spec.__doc__}\n\n    Parameters\n    ----------\n" + "".join(
-    f"    {one.name} : {one.type}\n        {choice.help[:1].upper()}{choice.help[1:]}.\n"
+    spelled(f"    {one.name} : {one.type}\n        {choice.help[:1].upper()}{choice.help[1:]}.\n", keyword)
     for one, choice in zip(fields(Spec), CHOICES, strict=True)
 )

@@ -63,7 +63,7 @@ def test_every_row_is_made_and_all_that_is_made_is_a_row() -> None:
 def test_nobody_makes_a_finding_past_the_table() -> None:
     """But a saved run, of which only the message is known."""
     made = {ast.unparse(call) for call, _around in calls("Finding")}
-    assert made == {"Finding(**{**found, 'examples': tuple(found['examples'])})"}
+    assert made == {"Finding(kind, severity, count, with_settings(message), tuple(examples))"}
 
 
 @pytest.mark.parametrize(("call", "named"), FOUND, ids=[" ".join(sorted(named)) for _call, named in FOUND])

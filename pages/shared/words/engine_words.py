@@ -9,14 +9,15 @@ from recall_core.metrics import Interval
 from recall_core.protocol import SENTENCES, Finding, Spec, Template, spell
 
 from . import _, chosen, language, value
+from .labels import in_words
 
 
 def told(finding: Finding) -> str:
     """Tell a finding by the engine's template, in the visitor's language; one of a saved run stays as it was saved."""
     if language() == "en" or not finding.sentence:
-        return finding.message
+        return in_words(finding.text)
     _severity, one, many = SENTENCES[finding.sentence]
-    return spell(Template(one, many), finding.parameters, chosen, value)
+    return in_words(spell(Template(one, many), finding.parameters, chosen, value))
 
 
 def describe(spec: Spec) -> str:

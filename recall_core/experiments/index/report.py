@@ -31,7 +31,7 @@ def ann_text(whole: Experiment) -> str:
         lines.append(f"[tuning, on the validation queries alone: the highest R@{whole.k}, of equals the first]")
         lines += aligned([_trial_cells(row, whole) for row in records(tried)])
     lines += ["[limits]", *(f"  {words}" for words in ann_limits(whole)), "[findings]"]
-    lines += [f"  {finding.severity}: {finding.message}" for finding in whole.findings] or ["  none"]
+    lines += [f"  {finding.severity}: {finding.reported}" for finding in whole.findings] or ["  none"]
     lines += ["[version]", f"  recall-explorer {VERSION}"]
     return "\n".join(lines) + "\n"
 
