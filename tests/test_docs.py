@@ -1,5 +1,7 @@
 """The documents say what the program does."""
 
+import ast
+import importlib
 import re
 import shlex
 
@@ -84,11 +86,34 @@ def test_code_in_the_readme_compiles() -> None:
         compile(block, "README.md", "exec")
 
 
+def test_what_code_in_the_documents_imports_is_there() -> None:
+    trees = [ast.parse(block) for text in PAGES.values() for block in blocks(text, "python")]
+    found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    ours = [(node.module, alias.name) for node in found for alias in node.names if str(node.module)[:6] == "recall"]
+    assert ours
+    for module, name in ours:
+        assert hasattr(importlib.import_module(str(module)), name), f"{module}.{name}"
+
+
 def test_links_inside_the_documents_lead_somewhere() -> None:
     for name, text in PAGES.items():
         folder = ROOT if name == "README.md" else ROOT / "docs"
         for target in re.findall(r"\]\(([^)#]+)", text):
             assert target.startswith("https://") or (folder / target).exists(), f"{name}: {target}"
+
+
+def test_the_map_for_the_next_engineer_leads_somewhere() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## To add something") : text.index("## What may import what")]
+    for path in re.findall(r"`((?:recall_core|pages|tests|benchmarks)/[\w./]*)`", text):
+        assert (ROOT / path).exists(), path
+    rows = [line for line in section.splitlines() if line.startswith("| a")]
+    assert len(rows) > 15
+    for row in rows:
+        files = [ROOT / path for path in re.findall(r"`([\w/]+\.py)`", row)]
+        source = "".join(path.read_text(encoding="utf-8") for path in files)
+        for name in re.findall(r"`(_?[A-Z]{4,}|_\w+)`", row):
+            assert re.search(rf"^(def )?{name}\b", source, re.MULTILINE), f"{name} is in none of {files}"
 
 
 def test_every_public_name_has_a_docstring() -> None:

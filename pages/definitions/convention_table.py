@@ -44,7 +44,7 @@ def explain(key: str, rankings: Sequence[Ranking], typed: str, found: Sequence[R
     """Say which rows give a figure that somebody has, at the chosen k and at every other; give those to be lit."""
     figure = read_figure(typed)
     if figure is None:
-        st.warning(_("That is no number. Write 0.583, 0,583, 58.3 % or 7/12."))
+        st.warning(_("That is no number. Write 0.583, 0,583, 7/12 or 58.3 %."))
         return {}
     matches = diagnosis.matching(found, figure.value, figure.digits)
     if matches:

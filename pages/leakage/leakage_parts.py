@@ -257,7 +257,7 @@ def _chart(place: Place, key: str, title: str, figure: go.Figure) -> None:
 def _gap(table: pd.DataFrame) -> None:
     gap = leakage.gap(table)
     told = _(
-        "**{mean}** for the learned encoder where the draw is random (95 % interval over draws {low} to {high}); "
+        "**{mean}** for the learned encoder where the draw is random (interval over draws, at 95 %: {low} to {high}); "
         "higher in {a} of {b} draws."
     )
     low, high = f"{gap.low:+.4f}", f"{gap.high:+.4f}"

@@ -8,40 +8,22 @@ from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import read_mo, write_mo
-from babel.messages.pofile import read_po
 
 from pages.shared import words
-from recall_core.evaluation import spelling
-from recall_core.protocol import AND, CHOICES, PHRASES, SENTENCES
+from recall_core.protocol import PHRASES, SENTENCES
+from tests.catalogue import (
+    KEYWORDS,
+    TRANSLATED,
+    catalogue,
+    complaints,
+    file_of,
+    renewed,
+    singular,
+    untranslated,
+    written,
+)
 from tests.conftest import ROOT
-
-TRANSLATED = [language for language in words.LANGUAGES if language != "en"]
-KEYWORDS = {"_": None, "plural": (1, 2)}
-
-
-def written_words() -> set[str]:
-    """Collect the messages in the source of the pages, and those of the engine that the pages show."""
-    found = [
-        *extract_from_dir(ROOT / "pages", keywords=KEYWORDS),
-        *extract_from_dir(ROOT / "recall_core" / "evaluation", keywords={"say": None}),
-    ]
-    singular = {message if isinstance(message, str) else message[0] for _file, _line, message, *_rest in found}
-    return singular.union(
-        *(table.values() for table in (spelling.SPLIT_WORDS, spelling.LEVELS, spelling.NO_RELEVANT_WORDS)),
-        (template.one for template in (*SENTENCES.values(), *PHRASES.values())),
-        [AND],
-        (choice.says[1] for choice in CHOICES if choice.says[1]),
-    )
-
-
-def catalogue(language: str) -> Catalog:
-    return read_po(io.BytesIO(file_of(language, "po").read_bytes()), locale=language)
-
-
-def file_of(language: str, kind: str) -> Path:
-    return words.LOCALE / language / "LC_MESSAGES" / f"pages.{kind}"
 
 
 def messages(catalogue: Catalog) -> dict[str, Message]:
@@ -61,7 +43,7 @@ def texts(message: Message) -> Iterator[str]:
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_every_message_is_translated_and_none_is_left_over(language: str) -> None:
     translated = {name for name, message in messages(catalogue(language)).items() if all(texts(message))}
-    assert translated == written_words()
+    assert translated == {singular(message) for message in written()}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
@@ -84,6 +66,35 @@ def test_translations_keep_the_places_that_are_filled_in(language: str) -> None:
     for name, message in messages(catalogue(language)).items():
         for text in texts(message):
             assert fields(text) == fields(name), f"{name!r} became {text!r}"
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_the_catalogue_compiles_without_a_complaint(language: str) -> None:
+    """A % before a letter looks like Python's old format to the compiler: write it elsewhere in the sentence."""
+    assert list(complaints(catalogue(language))) == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_renewing_a_current_catalogue_changes_nothing(language: str) -> None:
+    now = catalogue(language)
+    again = renewed(now, written())
+    assert [(message.id, message.string, message.user_comments) for message in again if message.id] == [
+        (message.id, message.string, message.user_comments) for message in now if message.id
+    ]
+
+
+def test_renewing_keeps_translations_puts_in_what_is_new_and_takes_out_what_nobody_says() -> None:
+    old = Catalog(locale="hu")
+    for name, translation in {"b": "B", "gone": "G", "z": "Z", "one": "E"}.items():
+        old.add(name, translation)
+    new = renewed(old, ["z", "m", "b", ("one", "many")])
+    assert [(message.id, message.string) for message in new if message.id] == [
+        ("b", "B"),
+        ("m", None),
+        ("z", "Z"),
+        (("one", "many"), ("", "")),
+    ]
+    assert list(untranslated(new)) == ["m", "one"]
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
