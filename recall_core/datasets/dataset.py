@@ -76,6 +76,12 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.table)
 
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} items", f"columns {', '.join(map(str, self.table.columns))}"]
+        parts += [] if self.pictures is None else ["with images"]
+        parts += [f"vectors {', '.join(self.embeddings)}"] if self.embeddings else []
+        return f"Dataset {self.name}: {'; '.join(parts)}"
+
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         """(n_item,) text: the id column, else the path, else the lab's index, else the row number."""

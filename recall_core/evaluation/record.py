@@ -17,6 +17,7 @@ from ..metrics import Interval, Score, band
 from ..protocol import Finding, Spec, Split, units
 from ..ranking import Ranking, Relevance
 from ..version import VERSION
+from .spelling import interval_cells
 
 TOP = 50
 """How many items of each ranked list an evaluation keeps; every rank of a relevant item is kept besides."""
@@ -57,6 +58,9 @@ class Estimate:
         """Sum of the denominators: for R@k, the queries that count."""
         return float(self.score.denominator.sum())
 
+    def __repr__(self) -> str:
+        return f"{self.score!r}, interval {interval_cells(self.interval)}"
+
 
 @dataclass(frozen=True, eq=False)
 class Direction:
@@ -72,6 +76,10 @@ class Direction:
     def name(self) -> str:
         """As reports key it: ``view0->view1``."""
         return self.split.name
+
+    def __repr__(self) -> str:
+        lines = [f"Direction {self.name}: {self.counts['n_query']} queries, {self.counts['n_gallery']} in the gallery"]
+        return "\n".join([*lines, *_main_lines(self.scores)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +147,24 @@ class Evaluation:
         save(self, Path(folder), force=force)
 
     def __repr__(self) -> str:
+        """A few lines; ``print`` shows the report."""
+        n_query, n_gallery = self.counts["n_query"], " / ".join(str(d.counts["n_gallery"]) for d in self.directions)
+        return "\n".join(
+            [
+                f"Evaluation of {self.dataset.name}: {n_query} queries, {n_gallery} items in the gallery",
+                *_main_lines(self.scores),
+                f"  findings: {len(self.findings)}; print() shows the report",
+            ]
+        )
+
+    def __str__(self) -> str:
         from .report import report_text as text  # as above
 
         return text(self)
+
+
+def _main_lines(scores: Mapping[str, Estimate]) -> list[str]:
+    return [f"  {one!r}" for name, one in scores.items() if name.startswith("recall@") or name == "map"]
 
 
 def query_groups(evaluation: Evaluation) -> IntArray:

@@ -81,6 +81,11 @@ class Score:
         expected = None if self.expected is None else self.expected[at]
         return Score(self.name, self.numerator[at], self.denominator[at], self.worst[at], self.best[at], expected)
 
+    def __repr__(self) -> str:
+        value = f"{self.value:.4f}" if self.denominator.any() else "undefined"
+        ties = f", {self.n_tied} queries with ties" if self.n_tied else ""
+        return f"{self.name} {value} ({self.numerator.sum():.6g} of {self.denominator.sum():.6g}{ties})"
+
     def _ratio(self, numerator: FloatArray) -> float:
         total = float(self.denominator.sum())
         return float(numerator.sum()) / total if total > 0 else float("nan")

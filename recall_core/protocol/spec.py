@@ -8,6 +8,7 @@ everything that speaks of choices loops over its rows.
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import shlex
 from collections.abc import Mapping
@@ -53,10 +54,11 @@ Made = TypeVar("Made")
 def naming_the_near(cls: type[Made]) -> type[Made]:
     """Let a class say which choice was probably meant, where a keyword is none."""
     init = cls.__init__
+    names = tuple(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
     def checked(self: Made, *values: Any, **choices: Any) -> None:
-        check_names(choices, cls.__annotations__)
+        check_names(choices, names)
         init(self, *values, **choices)
 
     setattr(cls, "__init__", checked)  # noqa: B010  # a type checker takes a plain assignment for a mistake
@@ -331,10 +333,15 @@ class Spec:
         return replace(self, **choices)
 
 
-CHOICES = tuple(
-    Choice(one.name, one.default, flag="" if one.name == "data" else program.flag(one.name), **one.metadata)
-    for one in fields(Spec)
-)
+def choices_of(spec: type[Spec]) -> tuple[Choice, ...]:
+    """The rows of the table, with the names and defaults that stand beside them."""
+    return tuple(
+        Choice(one.name, one.default, flag="" if one.name == "data" else program.flag(one.name), **one.metadata)
+        for one in fields(spec)
+    )
+
+
+CHOICES = choices_of(Spec)
 """The table's rows, in the order of the help, of a link and of a command."""
 
 FILTERS = tuple(choice.name for choice in CHOICES if choice.kind is FILTER)

@@ -141,6 +141,19 @@ def test_numbers_have_four_digits_or_are_undefined(value: float | None, spelled:
     assert spelling.spell_number(value) == spelled
 
 
-def test_a_notebook_shows_the_report(lab: Evaluation) -> None:
-    assert repr(lab) == report.report_text(lab)
+def test_print_shows_the_report(lab: Evaluation) -> None:
+    assert str(lab) == report.report_text(lab)
     assert np.isfinite(lab.scores["map"].value)
+
+
+def test_a_notebook_shows_a_record_in_a_few_lines(lab: Evaluation) -> None:
+    shown = repr(lab).splitlines()
+    assert shown[0] == "Evaluation of glyphlab: 60 queries, 30 / 30 items in the gallery"
+    assert [line.split()[0] for line in shown[1:-1]] == ["recall@1", "recall@3", "recall@5", "recall@10", "map"]
+    assert shown[-1] == f"  findings: {len(lab.findings)}; print() shows the report"
+    recall = lab.scores["recall@1"]
+    assert repr(recall).startswith(repr(recall.score))
+    assert repr(recall.score).startswith(f"recall@1 {recall.value:.4f} ({recall.numerator:g} of 60")
+    for record in (recall, recall.score, lab.directions[0], lab.dataset):
+        assert len(repr(record).splitlines()) < 10
+        assert "array(" not in repr(record)

@@ -1,18 +1,25 @@
 """One spec, four spellings."""
 
+import inspect
 import json
+import re
 import shlex
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recall_core import evaluate, from_arrays, protocol
 from recall_core.cli import parser
 from recall_core.cli.spec_options import spec_of
 from recall_core.errors import DataError
-from recall_core.protocol.choices import Filter, make_filter, read_filter, write_filter
-from recall_core.protocol.spec import Spec
+from recall_core.evaluation import spelling
+from recall_core.protocol import spec as spec_module
+from recall_core.protocol.choices import TEXT_OR_NONE, Filter, make_filter, read_filter, row, write_filter
+from recall_core.protocol.spec import CHOICES, Spec, choices_of, naming_the_near
+from tests.conftest import ROOT
 
 words = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
@@ -125,3 +132,68 @@ def test_a_data_folder_that_looks_like_a_flag_is_spelled_as_a_path() -> None:
 def test_an_encoder_that_no_link_can_name_is_refused() -> None:
     with pytest.raises(DataError, match="give module:function"):
         Spec(data="x", encoder=len)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Spec)])
+def test_a_misspelt_choice_names_the_near_one(name: str) -> None:
+    spelled = name[:-1] if len(name) > 3 else name + "s"
+    for make in (lambda given: Spec(**given), lambda given: Spec().replace(**given), Spec.from_json):
+        with pytest.raises(DataError, match=f"there is no choice '{spelled}'; did you mean '{name}'"):
+            make({spelled: None})
+
+
+def test_a_misspelt_choice_of_an_evaluation_names_the_near_one() -> None:
+    data = from_arrays(np.eye(2), ["a", "a"])
+    with pytest.raises(DataError, match="there is no choice 'relevent'; did you mean 'relevant'"):
+        evaluate(data, relevent="label")
+    with pytest.raises(DataError, match="there is no choice 'zzz'; the choices are data, columns, encoding, "):
+        evaluate(data, zzz=1)
+
+
+def test_everything_that_speaks_of_choices_has_exactly_the_rows_of_the_table() -> None:
+    names = [choice.name for choice in CHOICES]
+    assert names == [field.name for field in fields(Spec)] == list(Spec().to_json())
+    assert list(inspect.signature(Spec).parameters) == names
+    full = {
+        "where": {"a": "1"},
+        "query": {"a": "1"},
+        "gallery": {"a": "2"},
+        "slice": {"a": "1"},
+        "columns": {"id": "a"},
+    }
+    assert set(Spec(**full).to_query()) == {*full, *(choice.name for choice in CHOICES if choice.default is not None)}
+    assert re.findall(r"^    (\w+) : ", str(Spec.__doc__), re.M) == names
+    commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    own = {"--help", "-h", *(f"--{name}" for name in ("csv", "distance", "json", "threshold"))}
+    flags = [flag for action in commands["audit"]._actions for flag in action.option_strings if flag not in own]
+    assert flags == [choice.flag for choice in CHOICES if choice.flag]
+    reference = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    section = reference.split("## ")[1]
+    told = re.findall(r"^\| `(\S+?)(?: .*?)?` \| (.*?) \|$", section, re.M)
+    assert [flag for flag, _ in told] == [choice.flag or choice.metavar for choice in CHOICES]
+    for choice, (_, sentence) in zip(CHOICES, told, strict=True):
+        assert sentence.removesuffix(" Can be repeated.") == f"{choice.help[0].upper()}{choice.help[1:]}."
+
+
+def test_one_row_more_is_one_choice_more_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row alone, with nothing else changed, is read, written and described."""
+
+    @naming_the_near
+    @dataclass(frozen=True)
+    class More(Spec):
+        colour: str | None = field(
+            default=None, metadata=row(TEXT_OR_NONE, "of what is shown", "NAME", says=("end", "In {colour}."))
+        )
+
+    rows = choices_of(More)
+    assert [choice.name for choice in rows] == [*(choice.name for choice in CHOICES), "colour"]
+    for module in (spec_module, protocol, spelling):
+        monkeypatch.setattr(module, "CHOICES", rows)
+    monkeypatch.setattr(protocol, "Spec", More)
+    spec = More(data="d", split="random", relevant="x", encoder="raw", colour="red")
+    assert More.from_query(spec.to_query()) == More.from_json(spec.to_json()) == spec
+    assert spec.to_query()["colour"] == spec.to_json()["colour"] == "red"
+    assert spec_of(parser().parse_args(shlex.split(spec.to_command())[3:])) == spec
+    assert spelling.describe(spec).endswith(" In red.")
+    with pytest.raises(DataError, match="did you mean 'colour'"):
+        More(color="red")  # type: ignore[call-arg]
