@@ -20,13 +20,6 @@ def no_warning_of_a_bare_thread(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, logger="streamlit")
 
 
-@pytest.fixture
-def own_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data root of the visitor's own."""
-    monkeypatch.setenv("RECALL_DATA_ROOT", str(tmp_path))
-    return tmp_path
-
-
 def run(page: str, **query: str) -> AppTest:
     """Open a page with an address; nothing may show a traceback."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)

@@ -53,7 +53,7 @@ def test_an_odd_name_breaks_no_page_and_is_in_no_key(own_root: Path, page: str) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_of_any_name_has_its_door_and_its_grid_on_start(own_root: Path, name: str) -> None:
+def test_a_folder_of_any_name_has_its_card_and_its_grid_on_start(own_root: Path, name: str) -> None:
     folder_of(own_root, name)
     (known,) = cached.own_data_sets()
     app = run("start", data=known)
