@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,14 @@ def test_what_the_engine_says_of_many_is_translated_as_that(language: str) -> No
     known = {message.id for message in catalogue(language)}
     for template in (*SENTENCES.values(), *PHRASES.values()):
         assert (template.one if template.many is None else (template.one, template.many)) in known
+
+
+def test_in_hungarian_no_ending_is_glued_to_what_fills_a_sentence_of_the_engine() -> None:
+    """Which ending it is depends on the value."""
+    known = messages(catalogue("hu"))
+    said = [text for template in (*SENTENCES.values(), *PHRASES.values()) for text in texts(known[template.one])]
+    assert said
+    assert not [text for text in said if re.search(r"\}-?\w|a\(z\)", text)]
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
