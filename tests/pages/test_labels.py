@@ -1,5 +1,7 @@
 """What is wrong is told on a page by the labels of its widgets, never by flags, and the wrong setting is offered."""
 
+import ast
+import json
 import re
 from pathlib import Path
 
@@ -8,9 +10,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.words import speak
+from pages.shared.words.engine_words import told
 from pages.shared.words.labels import labels, problem_text
+from recall_core import evaluate, from_arrays
+from recall_core.datasets.dataset import load
+from recall_core.datasets.own_form import export
 from recall_core.errors import DataError, setting
+from recall_core.evaluation.opening import open_run
+from recall_core.evaluation.report import report_json, report_text
 from recall_core.protocol.spec import Spec
+from tests.conftest import ROOT
 from tests.pages.test_app import run, said, write_set
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
@@ -102,3 +111,50 @@ def test_a_value_stands_behind_the_label() -> None:
     assert problem_text(DataError(f"leave it out with {setting('bad_rows', 'drop')}")).endswith("infinity”: drop")
     assert problem_text(DataError(f"replace it with {setting('force', True)}")) == "replace it with “force”"
     assert problem_text(DataError(f"{setting('as_told')} is unknown")) == "“as told” is unknown"
+
+
+def test_a_finding_spells_its_setting_as_each_reader_does(tmp_path: Path) -> None:
+    evaluation = evaluate(from_arrays(np.eye(4), labels=list("aabb")), query=(), gallery=(), ks=(1,))
+    (found,) = [one for one in evaluation.findings if one.kind == "own_picture"]
+    command_line = "(remove them with --junk-same id)"
+    assert found.message.endswith("(remove them with junk_same='id')")
+    assert command_line in report_text(evaluation)
+    assert command_line in str(report_json(evaluation)["findings"])
+    evaluation.save(tmp_path / "run")
+    assert command_line in (tmp_path / "run" / "report.json").read_text(encoding="utf-8")
+    opened = open_run(tmp_path / "run")
+    assert opened.findings == evaluation.findings
+    (again,) = [one for one in opened.findings if one.kind == "own_picture"]
+    assert told(again) == told(found)
+    assert told(found).endswith("(remove them with “Leave out: same …”: id)")
+    speak("hu")
+    said_in_hungarian = told(found)
+    speak("en")
+    assert said_in_hungarian.endswith("(ezzel hagyható ki: „Kimarad, ha azonos: …”: id)")
+
+
+def test_a_note_on_the_data_keeps_its_setting_through_our_own_form(tmp_path: Path) -> None:
+    for one in ("run01", "run02"):
+        (tmp_path / "omniglot" / one / "test").mkdir(parents=True)
+        (tmp_path / "omniglot" / one / "training").mkdir()
+        pairs = f"{one}/test/item01.png {one}/training/class01.png\n"
+        (tmp_path / "omniglot" / one / "class_labels.txt").write_text(pairs, encoding="utf-8")
+    data = load(tmp_path / "omniglot")
+    export(data, tmp_path / "own")
+    notes = json.loads((tmp_path / "own" / "dataset.json").read_text(encoding="utf-8"))["notes"]
+    assert notes[-1].endswith("one run at a time: --where run=…")
+    assert load(tmp_path / "own").notes == data.notes
+
+
+def test_pages_show_an_error_by_their_labels_alone() -> None:
+    """Who turns an error into text himself shows how a notebook spells it, or searches it."""
+    found = []
+    for path in sorted((ROOT / "pages").rglob("*.py")):
+        for block in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(block, ast.ExceptHandler) and block.name and "DataError" in ast.unparse(block.type or block):
+                for node in ast.walk(block):
+                    texts = isinstance(node, ast.Call) and ast.unparse(node) == f"str({block.name})"
+                    filled = isinstance(node, ast.FormattedValue) and ast.unparse(node.value) == block.name
+                    if texts or filled:
+                        found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert found == []
