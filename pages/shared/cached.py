@@ -1,7 +1,7 @@
 """One cached wrapper for each call of the engine, and the list of data sets that there are.
 
-Caches are shared by all visitors and bounded. Their keys are strings (a fingerprint, a spec); data are never hashed
-by the cache, which would only sample them.
+Caches are shared by all visitors and bounded. ``BY_CONTENT`` and ``BY_PLACE`` spell the key of each argument (by a
+fingerprint, a spec, stamps of files); data are never hashed by the cache, which would only sample them.
 """
 
 import json
@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -26,6 +28,8 @@ from recall_core.protocol import FILES, Filter, Spec, write_filter
 
 from .background import Job, at_once
 from .frame import opened_folders, own_data
+
+HashFuncs = dict[str | type[Any], Callable[[Any], Any]]
 
 ROOT = Path(__file__).parents[2]
 LAB = "glyphlab"
@@ -70,173 +74,10 @@ def own_data_sets() -> list[str]:
     ]
 
 
-def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:
-    """Load a data set by its name in ``data_sets``; it is read anew when any file of it was written."""
-    path = data_sets()[name]
-    key = json.dumps([path, _folder_stamp(path), columns, encoding])
-    return _dataset(key, path, dict(columns), encoding, (name, own_data.sets().get(name)))
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _dataset(
-    key: str, _path: str, _columns: dict[str, str], _encoding: str, _brought: tuple[str, own_data.Upload | None]
-) -> Dataset:
-    found = load(_path, columns=_columns, encoding=_encoding)
-    name, upload = _brought
-    return found if upload is None else replace(found, name=name, notes=(*upload.notes, *found.notes))
-
-
-def evaluation(data: Dataset, spec: Spec) -> Evaluation:
-    """Evaluate, or take the evaluation that anybody asked for before."""
-    return _evaluation(evaluation_key(data, spec), data, spec)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _evaluation(key: str, _data: Dataset, _spec: Spec) -> Evaluation:
-    return evaluate(_data, _spec, encoded=encoded(_data, _spec))
-
-
-def run(folder: Path) -> Evaluation:
-    """Open a saved run, or take it as anybody opened it before."""
-    return _run(f"{folder} {_folder_stamp(str(folder))}", folder)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _run(key: str, _folder: Path) -> Evaluation:
-    return open_run(_folder)
-
-
-def sliced(evaluation: Evaluation, conditions: Filter) -> Evaluation:
-    """Narrow an evaluation to some of its queries, or take it as anybody narrowed it before."""
-    return _sliced(f"{_key(evaluation)} {write_filter(conditions)}", evaluation, conditions)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _sliced(key: str, _whole: Evaluation, _conditions: Filter) -> Evaluation:
-    return select_queries(_whole, _conditions)
-
-
-def precision_recall(evaluation: Evaluation) -> pd.DataFrame:
-    """Draw the curve once for everybody."""
-    return _precision_recall(_key(evaluation), evaluation)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _precision_recall(key: str, _evaluation: Evaluation) -> pd.DataFrame:
-    return diagnosis.precision_recall(_evaluation)
-
-
-def similarities(data: Dataset, evaluation: Evaluation) -> diagnosis.Similarities:
-    """Draw the pairs once for everybody."""
-    return _similarities(_key(evaluation), data, evaluation)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _similarities(key: str, _data: Dataset, _evaluation: Evaluation) -> diagnosis.Similarities:
-    return diagnosis.similarities(_evaluation, encoded=encoded(_data, _evaluation.spec.replace(slice=None)))
-
-
-def pca_map(data: Dataset, evaluation: Evaluation, k: int) -> diagnosis.Map:
-    """Draw the map once for everybody."""
-    return _pca_map(f"{_key(evaluation)} {k}", data, evaluation, k)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _pca_map(key: str, _data: Dataset, _evaluation: Evaluation, _k: int) -> diagnosis.Map:
-    vectors = encoded(_data, _evaluation.spec.replace(slice=None))
-    return diagnosis.pca_map(_evaluation, _k, encoded=vectors, n=N_POINT)
-
-
-N_POINT = 2000
-"""Plotly draws so many points at once without delay."""
-
-
-def _key(evaluation: Evaluation) -> str:
-    return evaluation_key(evaluation.dataset, evaluation.spec)
-
-
 def evaluation_key(data: Dataset, spec: Spec) -> str:
     """Name what depends on a data set, a spec and the files that it names: where one was written, it is another."""
     named = (getattr(spec, field) or data.defaults.get(field) for field in FILES)
     return " ".join([data.fingerprint, spec.key(), *(_stamp(Path(file)) for file in named if file)])
-
-
-def encoded(data: Dataset, spec: Spec) -> Array | None:
-    """Encode a data set once for all the specs that use the same vectors."""
-    resolved = protocol.resolve(data, spec)
-    if resolved.encoder is None:
-        return None
-    key = resolved.key() if protocol.is_fitted(resolved.encoder) else resolved.encoder
-    return _vectors(f"{data.fingerprint} {key}", data, resolved)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
-    return protocol.encode_dataset(_data, _spec)
-
-
-def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
-    """Give one picture as a ``data:`` address; empty where there is no picture, or it cannot be read."""
-    return "" if data.pictures is None else _thumbnails(pictures_key(data), data.pictures)(row, size)
-
-
-def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
-    """Give a query's picture, the replaced one where the spec replaces the query side's."""
-    data, spec = evaluation.dataset, evaluation.spec
-    if spec.query_images is None and spec.corrupt is None:
-        return thumbnail(data, row, size)
-    return _query_thumbnails(evaluation_key(data, spec), data, spec)(row, size)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _query_thumbnails(key: str, _data: Dataset, _spec: Spec) -> Callable[[int, int], str]:
-    pictures, rows = protocol.query_pictures(_data, _spec)
-    make, places = _maker(pictures), {int(row): place for place, row in enumerate(rows)}
-    return lambda row, size: make(places[row], size)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _thumbnails(key: str, _pictures: Pictures) -> Callable[[int, int], str]:
-    return _maker(_pictures)
-
-
-def _maker(pictures: Pictures) -> Callable[[int, int], str]:
-    # A cache of its own for each set of pictures: it is asked 48 times a page, and from the thread that prefetches.
-    @lru_cache(maxsize=4096)
-    def make(position: int, size: int) -> str:
-        try:
-            return images.thumbnail_uri(pictures.preview(position, size), size)
-        except DataError:
-            return ""
-
-    return make
-
-
-def alike(evaluation: Evaluation) -> diagnosis.Alike | None:
-    """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
-    return _alike(f"{pictures_key(evaluation.dataset)} {evaluation.spec.embeddings}", evaluation)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _alike(key: str, _evaluation: Evaluation) -> diagnosis.Alike | None:
-    return diagnosis.comparer(_evaluation)
-
-
-def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
-    """Make thumbnails, (row, size) each, in the background."""
-    if data.pictures is not None:
-        make = _thumbnails(pictures_key(data), data.pictures)
-        at_once(lambda: [make(row, size) for row, size in wanted])
-
-
-def inspecting(data: Dataset, spec: Spec) -> Job[Inspection]:
-    """The look for what is suspicious, which all share who ask for it."""
-    return _inspecting(f"{pictures_key(data)} {evaluation_key(data, spec)}")
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _inspecting(key: str) -> Job[Inspection]:
-    return Job()
 
 
 def pictures_key(data: Dataset) -> str:
@@ -268,25 +109,200 @@ def _folder_stamp(folder: str) -> int:
     return found
 
 
+def _digest(*parts: object) -> str:
+    """Spell a key, all of one length: the keys of two arguments that follow each other cannot run together."""
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _data_digest(data: Dataset) -> str:
+    return _digest(data.fingerprint, [_stamp(Path(data.defaults[name])) for name in FILES if data.defaults.get(name)])
+
+
+def _spec_digest(spec: Spec) -> str:
+    return _digest(spec.key(), [_stamp(Path(getattr(spec, name))) for name in FILES if getattr(spec, name)])
+
+
+def _evaluation_digest(evaluation: Evaluation) -> str:
+    return _digest(evaluation_key(evaluation.dataset, evaluation.spec))
+
+
+def _folder_digest(folder: Path) -> str:
+    return _digest(str(folder), _folder_stamp(str(folder)))
+
+
+def _filter_digest(conditions: Filter) -> str:
+    return _digest(write_filter(conditions))
+
+
+def _alike_digest(evaluation: Evaluation) -> str:
+    return _digest(pictures_key(evaluation.dataset), evaluation.spec.embeddings)
+
+
+def _place_digest(data: Dataset) -> str:
+    return _digest(pictures_key(data))
+
+
+def _direction_digest(direction: Direction) -> str:
+    return _digest(direction.name)
+
+
+BY_CONTENT: HashFuncs = {
+    Dataset: _data_digest,
+    Spec: _spec_digest,
+    Evaluation: _evaluation_digest,
+    Direction: _direction_digest,
+}
+"""What names an argument in a key: what it holds, and the stamps of the files that it names."""
+
+BY_PLACE: HashFuncs = BY_CONTENT | {
+    Dataset: lambda data: _digest(pictures_key(data), _data_digest(data)),
+    Evaluation: lambda found: _digest(pictures_key(found.dataset), _evaluation_digest(found)),
+}
+"""The same, and where the pictures lie: those of an upload go with its visitor."""
+
+
+def dataset(name: str, columns: tuple[tuple[str, str], ...] = (), encoding: str = "utf-8") -> Dataset:
+    """Load a data set by its name in ``data_sets``; it is read anew when any file of it was written."""
+    path = data_sets()[name]
+    key = json.dumps([path, _folder_stamp(path), columns, encoding])
+    return _dataset(key, path, dict(columns), encoding, (name, own_data.sets().get(name)))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _dataset(
+    key: str, _path: str, _columns: dict[str, str], _encoding: str, _brought: tuple[str, own_data.Upload | None]
+) -> Dataset:
+    found = load(_path, columns=_columns, encoding=_encoding)
+    name, upload = _brought
+    return found if upload is None else replace(found, name=name, notes=(*upload.notes, *found.notes))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_CONTENT)
+def evaluation(data: Dataset, spec: Spec) -> Evaluation:
+    """Evaluate, or take the evaluation that anybody asked for before."""
+    return evaluate(data, spec, encoded=encoded(data, spec))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs={type(Path()): _folder_digest})
+def run(folder: Path) -> Evaluation:
+    """Open a saved run, or take it as anybody opened it before."""
+    return open_run(folder)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_CONTENT | {tuple: _filter_digest})
+def sliced(evaluation: Evaluation, conditions: Filter) -> Evaluation:
+    """Narrow an evaluation to some of its queries, or take it as anybody narrowed it before."""
+    return select_queries(evaluation, conditions)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_CONTENT)
+def precision_recall(evaluation: Evaluation) -> pd.DataFrame:
+    """Draw the curve once for everybody."""
+    return diagnosis.precision_recall(evaluation)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_CONTENT)
+def similarities(_data: Dataset, evaluation: Evaluation) -> diagnosis.Similarities:
+    """Draw the pairs once for everybody, from the visitor's own copy of the data."""
+    return diagnosis.similarities(evaluation, encoded=_whole_encoded(_data, evaluation.spec))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=BY_CONTENT)
+def pca_map(_data: Dataset, evaluation: Evaluation, k: int) -> diagnosis.Map:
+    """Draw the map once for everybody, from the visitor's own copy of the data."""
+    return diagnosis.pca_map(evaluation, k, encoded=_whole_encoded(_data, evaluation.spec), n=N_POINT)
+
+
+N_POINT = 2000
+"""Plotly draws so many points at once without delay."""
+
+
+def _whole_encoded(data: Dataset, spec: Spec) -> Array | None:
+    """Encode what an evaluation was made of, whatever it is narrowed to."""
+    return encoded(data, spec.replace(slice=None))
+
+
+def encoded(data: Dataset, spec: Spec) -> Array | None:
+    """Encode a data set once for all the specs that use the same vectors."""
+    resolved = protocol.resolve(data, spec)
+    if resolved.encoder is None:
+        return None
+    key = resolved.key() if protocol.is_fitted(resolved.encoder) else resolved.encoder
+    return _vectors(f"{data.fingerprint} {key}", data, resolved)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _vectors(key: str, _data: Dataset, _spec: Spec) -> Array:
+    return protocol.encode_dataset(_data, _spec)
+
+
+def thumbnail(data: Dataset, row: int, size: int = 128) -> str:
+    """Give one picture as a ``data:`` address; empty where there is no picture, or it cannot be read."""
+    return _thumbnails(data)(row, size)
+
+
+def query_thumbnail(evaluation: Evaluation, row: int, size: int) -> str:
+    """Give a query's picture, the replaced one where the spec replaces the query side's."""
+    data, spec = evaluation.dataset, evaluation.spec
+    if spec.query_images is None and spec.corrupt is None:
+        return thumbnail(data, row, size)
+    return _query_thumbnails(data, spec)(row, size)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=BY_CONTENT)
+def _query_thumbnails(data: Dataset, spec: Spec) -> Callable[[int, int], str]:
+    pictures, rows = protocol.query_pictures(data, spec)
+    make, places = _maker(pictures), {int(row): place for place, row in enumerate(rows)}
+    return lambda row, size: make(places[row], size)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Dataset: _place_digest})
+def _thumbnails(data: Dataset) -> Callable[[int, int], str]:
+    return (lambda _row, _size: "") if data.pictures is None else _maker(data.pictures)
+
+
+def _maker(pictures: Pictures) -> Callable[[int, int], str]:
+    # A cache of its own for each set of pictures: it is asked 48 times a page, and from the thread that prefetches.
+    @lru_cache(maxsize=4096)
+    def make(position: int, size: int) -> str:
+        try:
+            return images.thumbnail_uri(pictures.preview(position, size), size)
+        except DataError:
+            return ""
+
+    return make
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Evaluation: _alike_digest})
+def alike(evaluation: Evaluation) -> diagnosis.Alike | None:
+    """Give what tells whether two rows are nearly the same picture; what it has seen is remembered for everybody."""
+    return diagnosis.comparer(evaluation)
+
+
+def warm(data: Dataset, wanted: Iterable[tuple[int, int]]) -> None:
+    """Make thumbnails, (row, size) each, in the background."""
+    if data.pictures is not None:
+        make = _thumbnails(data)
+        at_once(lambda: [make(row, size) for row, size in wanted])
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=BY_PLACE)
+def inspecting(data: Dataset, spec: Spec) -> Job[Inspection]:
+    """The look for what is suspicious, which all share who ask for it."""
+    return Job()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_CONTENT)
 def intrusions(evaluation: Evaluation, direction: Direction) -> diagnosis.Intrusions:
     """Count once for everybody on how many queries each gallery item intrudes."""
-    return _intrusions(f"{_key(evaluation)} {direction.name}", direction)
+    return diagnosis.intrusions(direction)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _intrusions(key: str, _direction: Direction) -> diagnosis.Intrusions:
-    return diagnosis.intrusions(_direction)
-
-
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=BY_CONTENT)
 def neighbourhood(evaluation: Evaluation) -> diagnosis.Neighbourhood | None:
     """Make the items ready once for everybody who asks for the neighbours of one; None without vectors."""
-    return _neighbourhood(_key(evaluation), evaluation)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _neighbourhood(key: str, _evaluation: Evaluation) -> diagnosis.Neighbourhood | None:
-    spec = _evaluation.spec.replace(slice=None)
-    return diagnosis.neighbourhood(_evaluation, None if spec.scores else encoded(_evaluation.dataset, spec))
+    data, spec = evaluation.dataset, evaluation.spec
+    return diagnosis.neighbourhood(evaluation, None if spec.scores else _whole_encoded(data, spec))
 
 
 @dataclass(frozen=True)
@@ -299,15 +315,10 @@ class Apart:
     most: float = 0.0
 
 
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=BY_PLACE)
 def apart(evaluation: Evaluation, one: tuple[int, bool], other: tuple[int, bool]) -> Apart:
     """Subtract two pictures, each a row and whether it asks, or take what anybody had subtracted before."""
-    key = f"{pictures_key(evaluation.dataset)} {_key(evaluation)} {one} {other}"
-    return _apart(key, evaluation, one, other)
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _apart(key: str, _evaluation: Evaluation, _one: tuple[int, bool], _other: tuple[int, bool]) -> Apart:
-    chosen = [_picture_of(_evaluation, *which) for which in (_one, _other)]
+    chosen = [_picture_of(evaluation, *which) for which in (one, other)]
     shapes = [pictures.shape(at)[:2] for pictures, at in chosen]
     first, second = (f"{width} × {height}" for height, width in shapes)
     if shapes[0] != shapes[1]:
@@ -321,14 +332,14 @@ def _apart(key: str, _evaluation: Evaluation, _one: tuple[int, bool], _other: tu
 def _picture_of(evaluation: Evaluation, row: int, asks: bool) -> tuple[Pictures, int]:
     data, spec = evaluation.dataset, evaluation.spec
     if asks and (spec.query_images is not None or spec.corrupt is not None):
-        pictures, rows = _asking(_key(evaluation), data, spec)
+        pictures, rows = _asking(data, spec)
         return pictures, rows[row]
     if data.pictures is None:
         raise DataError(f"{data.name} has no pictures")
     return data.pictures, row
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _asking(key: str, _data: Dataset, _spec: Spec) -> tuple[Pictures, dict[int, int]]:
-    pictures, rows = protocol.query_pictures(_data, _spec)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=BY_CONTENT)
+def _asking(data: Dataset, spec: Spec) -> tuple[Pictures, dict[int, int]]:
+    pictures, rows = protocol.query_pictures(data, spec)
     return pictures, {int(row): place for place, row in enumerate(rows)}
