@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from pages.shared.frame import settings
+from pages.shared.words.labels import labels
 from recall_core.datasets.dataset import Dataset, load
 from recall_core.errors import DataError
 from recall_core.protocol import side_vectors
-from recall_core.protocol.spec import DEFAULT_KS, Spec
+from recall_core.protocol.spec import CHOICES, DEFAULT_KS, Spec
 from tests.conftest import DATA, ROOT
 
 LAB = DATA / "glyphlab"
@@ -114,6 +115,20 @@ def test_judgements_that_the_data_prescribe_hold_until_a_column_is_chosen() -> N
     assert settings.offered(data, Path())["relevant"] == ("(judged)", "label")
     assert spec_of(data, Path()).relevant is None
     assert spec_of(data, Path(), relevant="label").relevant == "label"
+
+
+def test_a_column_with_a_dash_keeps_it_where_its_values_are_left_out() -> None:
+    table = pd.DataFrame({"id": list("abcd"), "label": list("xxyy"), "my-cam": list("1122")}, dtype="str")
+    data = Dataset("dashed", table, {"id": "id", "label": "label"}, None, {"v": np.eye(4)})
+    assert spec_of(data, Path(), junk_same="my-cam").junk_same == "my-cam"
+
+
+def test_what_the_sidebar_asks_and_calls_by_a_label_is_a_choice_of_the_table(lab: Dataset) -> None:
+    names = {choice.name for choice in CHOICES}
+    assert names <= set(labels())
+    assert not settings.asked().keys() & settings.asked_further().keys()
+    assert {*settings.asked(), *settings.asked_further()} == set(settings.offered(lab, LAB)) <= names
+    assert set(settings.TYPED) <= names
 
 
 def test_the_seed_is_left_out_where_nothing_is_drawn(lab: Dataset) -> None:

@@ -1,7 +1,7 @@
 """What the sidebar can offer for a data set, and how the choices become a spec, a link and a command. All pure."""
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,18 @@ from recall_core import protocol, rights
 from recall_core.datasets import COLUMN_NAMES, Dataset, whole
 from recall_core.errors import DataError
 from recall_core.evaluation import SPLIT_WORDS, Evaluation
-from recall_core.images import CORRUPTIONS, ENCODERS, FITTED
-from recall_core.protocol import DEFAULT_KS, FILES, POLICIES, Filter, Spec, read_filter, write_filter
+from recall_core.images import CORRUPTIONS, ENCODERS, FITTED, parse_corruption
+from recall_core.protocol import (
+    CHOICES,
+    DEFAULT_KS,
+    FILES,
+    POLICIES,
+    Filter,
+    Spec,
+    read_choice,
+    read_filter,
+    write_filter,
+)
 from recall_core.ranking import SIMILARITIES
 
 from . import own_data
@@ -21,6 +31,9 @@ ALL_ROWS = "*"
 
 NONE = "-"
 """How they spell that a choice is not made: no vectors given, nothing left out, the pictures as they are."""
+
+EMPTY = {"where": ALL_ROWS, "junk_same": NONE}
+"""Field → how they spell its empty value."""
 
 JUDGED = "(judged)"
 """How they spell that a file of judgements says what is right, not a column."""
@@ -95,20 +108,14 @@ def make_spec(
         It would run code, or read a file outside the data set's folder.
     """
     changed = {field: value for field, value in chosen.items() if value != offered[field][0]}
-    spec = Spec(
-        data,
-        columns=columns,
-        encoding=encoding,
-        ks=ks,
-        split=changed.get("split"),
-        relevant=changed.get("relevant"),
-        similarity=chosen["similarity"],
-        no_relevant=chosen["no_relevant"],
-        where=read_where(changed["where"]) if "where" in changed else None,
-        query_images=str(Path(data, changed["query_images"])) if "query_images" in changed else None,
-        corrupt=changed.get("corrupt"),
-        junk_same=changed["junk_same"].replace(NONE, "") if "junk_same" in changed else None,
-    )
+    if "query_images" in changed:
+        changed["query_images"] = str(Path(data, changed["query_images"]))
+    open_choices = {
+        choice.name: read_choice(choice, "" if changed[choice.name] == EMPTY.get(choice.name) else changed[choice.name])
+        for choice in CHOICES
+        if choice.name in changed and choice.name not in ("embeddings", "encoder")
+    }
+    spec = Spec(data, columns=columns, encoding=encoding, ks=ks, **open_choices)
     if chosen["embeddings"] in rights.given_vectors(data):
         spec = spec.replace(embeddings=vectors_file(Path(data), chosen["embeddings"]))
     elif chosen["embeddings"] != NONE:
@@ -130,6 +137,28 @@ def vectors_name(folder: Path, spelled: str) -> str:
     return next((name for name, file in rights.given_vectors(folder).items() if str(file) == spelled), spelled)
 
 
+def asked() -> dict[str, str]:
+    """Field of the spec that the sidebar asks for at once, where words are not few → what stands beside it as help."""
+    return {
+        "embeddings": _("Numbers that came with the data; “-” makes them from the pictures."),
+        "encoder": _("What turns a picture into numbers."),
+        "split": _("Who asks, and who answers."),
+        "relevant": _("A picture is right if it has the same value in this column."),
+    }
+
+
+def asked_further() -> dict[str, str]:
+    """The same of the fields that are folded away."""
+    return {
+        "where": "COLUMN=VALUE,VALUE;COLUMN=VALUE",
+        "query_images": _("A file that replaces the pictures of the asking side."),
+        "corrupt": _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."),
+        "junk_same": _("Right pictures with the same value here do not count."),
+        "no_relevant": _("Such a query counts as missed, or is left out."),
+        "similarity": _("How alike two pictures are, from their numbers."),
+    }
+
+
 def read_where(spelled: str) -> Filter:
     """Read a filter as the sidebar spells it.
 
@@ -139,6 +168,10 @@ def read_where(spelled: str) -> Filter:
         It is not of the form ``COLUMN=VALUE,VALUE;COLUMN=VALUE``.
     """
     return () if spelled == ALL_ROWS else read_filter(spelled)
+
+
+TYPED: Mapping[str, Callable[[str], object]] = {"where": read_where, "corrupt": parse_corruption}
+"""The fields whose values can be typed, and what reads them."""
 
 
 def read_columns(spelled: str) -> tuple[tuple[str, str], ...]:

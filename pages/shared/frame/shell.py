@@ -17,7 +17,6 @@ import streamlit as st
 from pages.shared import cached, words
 from pages.shared.words import _
 from pages.shared.words.labels import labels, problem_text
-from recall_core import images
 from recall_core.datasets import Dataset, whole
 from recall_core.errors import DataError, MissingDependency
 from recall_core.evaluation import Direction, Evaluation
@@ -247,34 +246,25 @@ def _sidebar(*, folded: bool) -> Here:
     offered = settings.offered(dataset, Path(sets[name]))
     chosen: dict[str, str] = {}
 
-    def ask(field: str, help: str, **more: Any) -> None:
+    def ask(field: str, help: str) -> None:
         if offered[field] == (settings.NONE,):
             chosen[field] = settings.NONE  # nothing to choose on this data set
         else:
-            chosen[field] = _select(field, offered[field], called[field], help=help, **more)
+            typed = {"accept_new_options": True} if field in settings.TYPED else {}
+            chosen[field] = _select(field, offered[field], called[field], help=help, **typed)
 
     with back if folded else front:
-        ask("embeddings", _("Numbers that came with the data; “-” makes them from the pictures."))
-        ask("encoder", _("What turns a picture into numbers."))
-        ask("split", _("Who asks, and who answers."))
-        ask("relevant", _("A picture is right if it has the same value in this column."))
+        for field, help in settings.asked().items():
+            ask(field, help)
         k_place = st.container()
     with back:
-        ask("where", "COLUMN=VALUE,VALUE;COLUMN=VALUE", accept_new_options=True)
-        ask("query_images", _("A file that replaces the pictures of the asking side."))
-        ask(
-            "corrupt",
-            _("How the pictures that ask are made worse, as KIND:SEVERITY from 0 to 1."),
-            accept_new_options=True,
-        )
-        ask("junk_same", _("Right pictures with the same value here do not count."))
-        ask("no_relevant", _("Such a query counts as missed, or is left out."))
-        ask("similarity", _("How alike two pictures are, from their numbers."))
+        for field, help in settings.asked_further().items():
+            ask(field, help)
         ks = settings.read_ks(st.text_input(called["ks"], _spell(DEFAULT_KS), key="ks", bind="query-params"))
         seed = ask_whole(called["seed"], 0, 2**31 - 1, 0, key="seed")
     k = _one_of("k", tuple(map(str, ks)), "k", k_place, help=_("How many of the first pictures count."))
-    chosen["where"] = _readable(chosen["where"], offered["where"][0], settings.read_where)
-    chosen["corrupt"] = _readable(chosen["corrupt"], settings.NONE, images.parse_corruption)
+    for field, read in settings.TYPED.items():
+        chosen[field] = _readable(chosen[field], offered[field][0], read)
     more = {"ks": _spell(ks), "seed": str(seed), "k": k, "lang": words.language(), "encoding": encoding}
     more |= {"columns": settings.write_columns(dict(columns))} if columns else {}
     spec = settings.make_spec(sets[name], chosen, offered, columns=columns, encoding=encoding, ks=ks, seed=seed)
