@@ -87,7 +87,7 @@ def test_a_page_calls_a_setting_by_its_label(case: str, language: str) -> None:
 
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize(
-    ("case", "offered"), [("encoding", "mend_encoding"), ("nothing says what is relevant", "mend_")]
+    ("case", "offered"), [("encoding", "corrected_encoding"), ("nothing says what is relevant", "corrected_")]
 )
 def test_a_page_offers_the_setting_that_is_wrong(case: str, offered: str) -> None:
     data, page, _more, _field = SHOWN[case]
@@ -98,7 +98,7 @@ def test_a_page_offers_the_setting_that_is_wrong(case: str, offered: str) -> Non
 @pytest.mark.parametrize("case", ["vectors too few", "nan", "a side that is neither"])
 def test_a_page_offers_nothing_that_would_not_help(case: str) -> None:
     data, page, _more, _field = SHOWN[case]
-    assert not [box.key for box in run(page, data=data).selectbox if "mend_" in str(box.key)]
+    assert not [box.key for box in run(page, data=data).selectbox if "corrected_" in str(box.key)]
 
 
 @pytest.mark.parametrize("field", Spec.__dataclass_fields__)
