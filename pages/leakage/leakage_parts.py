@@ -44,7 +44,7 @@ def query_gallery(chosen: Chosen, link: Mapping[str, str]) -> None:
     last: list[pd.DataFrame] = []
     explained, numbers, pictures = st.container(), st.container(), st.container()
     seed, heading = _ask_seed(pictures)
-    draw, paired = leakage_runs.draw(chosen, seed), str(ready.paired.split)
+    draw, paired = leakage_runs.draw(chosen, chosen.grouped, seed), str(ready.paired.split)
     if not chosen.grouped:
         how = _("A random half of {n} pictures asks, whichever they are; the other half answers.")
     elif paired == "by-view":

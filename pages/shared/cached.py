@@ -109,41 +109,41 @@ def _folder_stamp(folder: str) -> int:
     return found
 
 
-def _digest(*parts: object) -> str:
+def digest(*parts: object) -> str:
     """Spell a key, all of one length: the keys of two arguments that follow each other cannot run together."""
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _data_digest(data: Dataset) -> str:
-    return _digest(data.fingerprint, [_stamp(Path(data.defaults[name])) for name in FILES if data.defaults.get(name)])
+    return digest(data.fingerprint, [_stamp(Path(data.defaults[name])) for name in FILES if data.defaults.get(name)])
 
 
 def _spec_digest(spec: Spec) -> str:
-    return _digest(spec.key(), [_stamp(Path(getattr(spec, name))) for name in FILES if getattr(spec, name)])
+    return digest(spec.key(), [_stamp(Path(getattr(spec, name))) for name in FILES if getattr(spec, name)])
 
 
 def _evaluation_digest(evaluation: Evaluation) -> str:
-    return _digest(evaluation_key(evaluation.dataset, evaluation.spec))
+    return digest(evaluation_key(evaluation.dataset, evaluation.spec))
 
 
 def _folder_digest(folder: Path) -> str:
-    return _digest(str(folder), _folder_stamp(str(folder)))
+    return digest(str(folder), _folder_stamp(str(folder)))
 
 
 def _filter_digest(conditions: Filter) -> str:
-    return _digest(write_filter(conditions))
+    return digest(write_filter(conditions))
 
 
 def _alike_digest(evaluation: Evaluation) -> str:
-    return _digest(pictures_key(evaluation.dataset), evaluation.spec.embeddings)
+    return digest(pictures_key(evaluation.dataset), evaluation.spec.embeddings)
 
 
 def _place_digest(data: Dataset) -> str:
-    return _digest(pictures_key(data))
+    return digest(pictures_key(data))
 
 
 def _direction_digest(direction: Direction) -> str:
-    return _digest(direction.name)
+    return digest(direction.name)
 
 
 BY_CONTENT: HashFuncs = {
@@ -155,8 +155,8 @@ BY_CONTENT: HashFuncs = {
 """What names an argument in a key: what it holds, and the stamps of the files that it names."""
 
 BY_PLACE: HashFuncs = BY_CONTENT | {
-    Dataset: lambda data: _digest(pictures_key(data), _data_digest(data)),
-    Evaluation: lambda found: _digest(pictures_key(found.dataset), _evaluation_digest(found)),
+    Dataset: lambda data: digest(pictures_key(data), _data_digest(data)),
+    Evaluation: lambda found: digest(pictures_key(found.dataset), _evaluation_digest(found)),
 }
 """The same, and where the pictures lie: those of an upload go with its visitor."""
 

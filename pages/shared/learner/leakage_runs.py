@@ -18,6 +18,7 @@ from pages.shared.frame import settings
 from pages.shared.frame.shell import Here
 from pages.shared.seeds import Grown, Seeds
 from pages.shared.words import _, plain
+from recall_core.arrays import Array
 from recall_core.datasets import Dataset
 from recall_core.evaluation import Evaluation
 from recall_core.experiments import leakage
@@ -86,6 +87,11 @@ class Chosen:
         return spelled + f" --part {self.part}" + ("" if self.part == "same-picture" else f" --seeds {n_seed}")
 
 
+def _chosen_digest(chosen: Chosen) -> str:
+    """Spell what is computed, wherever the toggle stands."""
+    return cached.digest(chosen.key)
+
+
 def choose(here: Here) -> Chosen:
     """Ask for the toggle, the part and the data, and make ready what they mean."""
     parts = dict(zip(PARTS, (_("Query and gallery"), _("The same picture twice"), _("Training")), strict=True))
@@ -104,29 +110,34 @@ def choose(here: Here) -> Chosen:
     return Chosen(part, draw == "grouped", here.k, name, dataset, pictures, spec, link)
 
 
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Chosen: _chosen_digest})
 def halves(chosen: Chosen) -> Halves:
     """Make the data ready for drawing halves."""
-    return _halves(chosen.key, chosen.dataset, chosen.spec)
+    return leakage.halves(chosen.dataset, chosen.spec, encoded=_encoded(chosen))
 
 
-def draw(chosen: Chosen, seed: int) -> Draw:
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Chosen: _chosen_digest})
+def draw(chosen: Chosen, grouped: bool, seed: int) -> Draw:
     """Draw with one seed, in the way that the toggle says."""
-    return _draw(f"{chosen.key} {chosen.grouped} {seed}", halves(chosen), chosen.grouped, seed)
+    return (leakage.paired_draw if grouped else leakage.random_draw)(halves(chosen), seed)
 
 
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Chosen: _chosen_digest})
 def material(chosen: Chosen) -> Material:
     """Make the data ready for training."""
-    return _material(chosen.key, chosen.dataset, chosen.spec)
+    return leakage.material(chosen.dataset, chosen.spec)
 
 
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Chosen: _chosen_digest})
 def run(chosen: Chosen, seed: int) -> TrainingRun:
     """Train with one seed."""
-    return _run(f"{chosen.key} {seed}", material(chosen), seed)
+    return leakage.train_and_compare(material(chosen), seed)
 
 
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Chosen: _chosen_digest})
 def same_picture(chosen: Chosen) -> dict[str, Evaluation]:
     """Evaluate the cases in which the same picture is on both sides."""
-    return _same_picture(chosen.key, chosen.dataset, chosen.spec)
+    return leakage.same_picture(chosen.dataset, chosen.spec, encoded=_encoded(chosen))
 
 
 def many_draws(chosen: Chosen) -> Seeds:
@@ -137,6 +148,10 @@ def many_draws(chosen: Chosen) -> Seeds:
 def many_runs(chosen: Chosen) -> Seeds:
     """Train with many seeds: those that are there, and how to make more."""
     return Seeds(_seeds(f"training {chosen.key}"), partial(leakage.trainings, material(chosen)))
+
+
+def _encoded(chosen: Chosen) -> Array | None:
+    return cached.encoded(chosen.dataset, leakage.shared_choices(chosen.dataset, chosen.spec))
 
 
 def _lab(here: Here, part: str) -> tuple[str, Dataset, Dataset, Spec, dict[str, str]]:
@@ -203,33 +218,6 @@ def _column(role: str, label: str, columns: list[str], dataset: Dataset) -> str:
     options = list(dict.fromkeys([usual, *columns]))
     picked: str = st.selectbox(label, options, key=f"{role}_column", bind="query-params", width=190)
     return picked
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _halves(key: str, _dataset: Dataset, _spec: Spec) -> Halves:
-    given = leakage.shared_choices(_dataset, _spec)
-    return leakage.halves(_dataset, _spec, encoded=cached.encoded(_dataset, given))
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _material(key: str, _dataset: Dataset, _spec: Spec) -> Material:
-    return leakage.material(_dataset, _spec)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _same_picture(key: str, _dataset: Dataset, _spec: Spec) -> dict[str, Evaluation]:
-    given = leakage.shared_choices(_dataset, _spec)
-    return leakage.same_picture(_dataset, _spec, encoded=cached.encoded(_dataset, given))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _draw(key: str, _halves: Halves, grouped: bool, seed: int) -> Draw:
-    return (leakage.paired_draw if grouped else leakage.random_draw)(_halves, seed)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _run(key: str, _material: Material, seed: int) -> TrainingRun:
-    return leakage.train_and_compare(_material, seed)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
