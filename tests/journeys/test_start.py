@@ -80,10 +80,11 @@ def test_an_upload_is_seen_on_every_page_by_its_visitor_alone(app: Server, page:
     context = chromium.new_context()
     other = context.new_page()
     open_page(other, app, f"/?data={name}")
-    expect(chosen(other)).to_have_value("photo_patches")
-    chosen(other).click()
-    expect(other.get_by_role("option", name="glyphlab", exact=True)).to_be_visible()
-    expect(other.get_by_role("option", name=name)).to_have_count(0)
+    expect(other.get_by_text(f"{name} is not here").first).to_be_visible()
+    expect(other.get_by_role("heading", name="4 pictures")).to_have_count(0)
+    open_page(other, app, f"/overview?data={name}")
+    expect(other.get_by_text(f"{name} is not here").first).to_be_visible()
+    expect(other.get_by_test_id("stMetric")).to_have_count(0)
     context.close()
 
 
