@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_core import evaluate, from_arrays, protocol
+from recall_core import evaluate, from_arrays, program, protocol
 from recall_core.cli import parser
 from recall_core.cli.spec_options import spec_of
-from recall_core.errors import DataError
+from recall_core.errors import DataError, spelled
 from recall_core.evaluation import spelling
 from recall_core.protocol import spec as spec_module
 from recall_core.protocol.choices import TEXT_OR_NONE, Filter, make_filter, read_filter, row, write_filter
@@ -163,6 +163,7 @@ def test_everything_that_speaks_of_choices_has_exactly_the_rows_of_the_table() -
     }
     assert set(Spec(**full).to_query()) == {*full, *(choice.name for choice in CHOICES if choice.default is not None)}
     assert re.findall(r"^    (\w+) : ", str(Spec.__doc__), re.M) == names
+    assert "with gallery=, instead of split=" in str(Spec.__doc__)
     commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
     own = {"--help", "-h", *(f"--{name}" for name in ("csv", "distance", "json", "threshold"))}
     flags = [flag for action in commands["audit"]._actions for flag in action.option_strings if flag not in own]
@@ -172,7 +173,8 @@ def test_everything_that_speaks_of_choices_has_exactly_the_rows_of_the_table() -
     told = re.findall(r"^\| `(\S+?)(?: .*?)?` \| (.*?) \|$", section, re.M)
     assert [flag for flag, _ in told] == [choice.flag or choice.metavar for choice in CHOICES]
     for choice, (_, sentence) in zip(CHOICES, told, strict=True):
-        assert sentence.removesuffix(" Can be repeated.") == f"{choice.help[0].upper()}{choice.help[1:]}."
+        help = spelled(choice.help, program.flag)
+        assert sentence.removesuffix(" Can be repeated.") == f"{help[0].upper()}{help[1:]}."
 
 
 def test_one_row_more_is_one_choice_more_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
