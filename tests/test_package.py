@@ -40,13 +40,23 @@ INSIDE = {
     ".streamlit/": "recall_core/_app/.streamlit/",
 }
 
+# Tests that need none of the extras.
+BARE = (
+    "errors",
+    "datasets/tables",
+    "protocol/spec",
+    "metrics/metrics",
+    "metrics/intervals",
+    "evaluation/saving",
+    "evaluation/report",
+)
 # Tests of the engine that run with the lowest versions: all that reads, ranks, scores and saves.
 LOWEST = (
-    *("errors", "tables", "vectors", "dataset", "readers", "images", "samples", "encoders", "spec", "metrics"),
-    *("uncertainty", "evaluation", "comparison", "runs", "report", "html_report", "curves", "ann"),
+    *BARE,
+    *("datasets/embeddings", "datasets/dataset", "datasets/readers", "datasets/samples", "images/images"),
+    *("images/encoders", "evaluation/evaluation", "diagnosis/comparison", "diagnosis/html", "diagnosis/chart_data"),
+    "experiments/index",
 )
-# Tests that need none of the extras.
-BARE = ("errors", "tables", "spec", "metrics", "uncertainty", "runs", "report")
 
 
 @pytest.fixture(scope="session")
@@ -238,8 +248,8 @@ def environment(folder: Path, *install: str, interpreter: str = sys.executable) 
 
 def tested(folder: Path, names: tuple[str, ...], *more: str) -> None:
     """Run tests of the engine with an environment's Python."""
-    files = {path.stem.removeprefix("test_"): path for path in (ROOT / "tests").rglob("test_*.py")}
-    given = ["-m", "pytest", "-x", "-p", "no:cacheprovider", *(files[name] for name in names), *more]
+    files = [(ROOT / "tests" / name).with_name(f"test_{Path(name).name}.py") for name in names]
+    given = ["-m", "pytest", "-x", "-p", "no:cacheprovider", *files, *more]
     done = run(python(folder), *given, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 

@@ -19,14 +19,14 @@ from recall_core.images.image_set import Pictures
 from recall_core.metrics import intervals, resampling
 from recall_core.metrics.score import Score
 from tests.conftest import ROOT
-from tests.ranking.test_ranking_tiles import NEEDS, instructions
+from tests.ranking.test_certified import NEEDS, instructions
 
 
 def elsewhere(core, program, *arguments):
     """What a program prints under another kernel; skipped where this processor cannot run it."""
     if NEEDS[core].isdisjoint(instructions()):
         pytest.skip(f"this processor cannot run the kernel {core}: it has none of {', '.join(sorted(NEEDS[core]))}")
-    program = f"from tests.ranking.test_ranking_tiles import kernel; print(kernel()); {program}"
+    program = f"from tests.ranking.test_certified import kernel; print(kernel()); {program}"
     environment = {**os.environ, "OPENBLAS_CORETYPE": core}
     run = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(run, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)

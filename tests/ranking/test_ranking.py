@@ -12,7 +12,7 @@ from recall_core.ranking.record import Ranking
 from recall_core.ranking.relevance import Relevance, Sets
 from recall_core.ranking.similarity import SIMILARITIES, exact_block, prepare
 from recall_core.ranking.stretch import Part, merge
-from tests.ranking.test_ranking_similarity import KINDS, vectors_of_every_kind
+from tests.ranking.test_similarity import KINDS, vectors_of_every_kind
 
 
 def sorted_rankings(scores, relevance, top):

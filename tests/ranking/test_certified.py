@@ -24,7 +24,7 @@ from recall_core.ranking.similarity import SIMILARITIES, exact_block, exact_pair
 from recall_core.ranking.stretch import Asked, merge
 from tests.conftest import ROOT
 from tests.ranking.test_ranking import assert_same_as_sorting, random_sets, ranking_of_one, same
-from tests.ranking.test_ranking_similarity import KINDS, vectors_of_every_kind
+from tests.ranking.test_similarity import KINDS, vectors_of_every_kind
 
 SMALL = Sizes(block=64, tile=56, window=16, sample=64, slots=3)
 
@@ -82,7 +82,7 @@ def instructions():
 @pytest.mark.parametrize("core", NEEDS)
 def test_the_result_is_the_same_with_another_blas_kernel(core):
     """Asserts the kernel: a wish that OpenBLAS does not follow would prove nothing."""
-    there = "from tests.ranking.test_ranking_tiles import kernel, result_for_every_kernel as result"
+    there = "from tests.ranking.test_certified import kernel, result_for_every_kernel as result"
     program = f"{there}; print(kernel(), result())"
     environment = {**os.environ, "OPENBLAS_CORETYPE": core}
     run = [sys.executable, "-c", program]

@@ -13,7 +13,7 @@ from recall_core.diagnosis.audit import inspect
 from recall_core.evaluation import opening
 from recall_core.evaluation.record import Direction, Evaluation
 from recall_core.images import thumbnails
-from tests.diagnosis.test_failures import evaluations
+from tests.diagnosis.test_failure_list import evaluations
 
 
 def one_direction(evaluation: Evaluation) -> Direction:
