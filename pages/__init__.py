@@ -1,1 +1,1 @@
-"""The explorer's pages, one file each; what they share is in ``shared``."""
+"""The pages, a folder each with a script of the same name; what they share is in ``shared``."""
