@@ -70,6 +70,7 @@ def test_app_opens_the_folder_and_ends_in_order(shop: Path, tmp_path: Path, page
         page.goto(address)
         settle(page)
         expect(page.get_by_text("4 queries,")).to_be_visible()
+        expect(page.get_by_text("Page not found")).to_have_count(0)
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
