@@ -22,7 +22,7 @@ EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()
 """(module, what it imports) pairs that break a rule, each with its reason beside it."""
 
 ENGINE = sorted((ROOT / "recall_core").rglob("*.py"))
-PAGES = sorted((ROOT / "pages").rglob("*.py"))
+PAGES = sorted(path for path in (ROOT / "pages").rglob("*.py") if path.stem.isidentifier())
 APART = {("diagnosis", "experiments"), ("diagnosis", "course"), ("experiments", "diagnosis"), ("course", "diagnosis")}
 ARITHMETIC = {"mean", "sum", "groupby", "merge", "sort_values", "value_counts", "apply"}
 
@@ -206,9 +206,13 @@ def test_a_page_is_a_folder_with_a_script_of_the_same_name() -> None:
     assert [path.name for path in folders if not (path / f"{path.name}.py").is_file()] == ["shared"]
 
 
-def test_no_script_lies_directly_in_the_folder_of_the_pages() -> None:
-    """Streamlit's old discovery would run it, without the frame."""
-    assert [path.name for path in (ROOT / "pages").glob("*.py")] == ["__init__.py"]
+def test_each_page_can_be_the_first_that_a_fresh_server_shows() -> None:
+    """There Streamlit looks for a deep link's page among the scripts that lie directly in ``pages``."""
+    direct = {path.name.partition("_")[2]: path for path in (ROOT / "pages").glob("[0-9]*.py")}
+    folders = {path.name for path in (ROOT / "pages").iterdir() if (path / f"{path.name}.py").is_file()}
+    assert {name.removesuffix(".py") for name in direct} == folders - {"start"}
+    for path in direct.values():
+        assert ast.unparse(tree_of(path).body[-1]) == "shell.main()"
 
 
 def test_optional_and_slow_packages_are_imported_only_where_they_are_used() -> None:

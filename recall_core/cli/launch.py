@@ -261,19 +261,10 @@ def serve(
     # tracebacks, and then there is nothing to stop yet.
     former = {number: signal.signal(number, _leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        _forget_old_pages()
         runpy.run_module("streamlit", run_name="__main__")
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _forget_old_pages() -> None:
-    """Keep Streamlit from its older discovery of pages.
-
-    To the first visitor of a fresh server it would say, over the right page, that the page of a deep link is not there.
-    """
-    importlib.import_module("streamlit.runtime.pages_manager").PagesManager.uses_pages_directory = False
 
 
 def warm(app: Path, data: Sequence[str], tell: Callable[[str, int, int], None]) -> None:

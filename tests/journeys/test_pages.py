@@ -17,6 +17,7 @@ Page = playwright.Page
 def test_a_deep_link_on_a_fresh_server_shows_its_query_in_the_frame(fresh_app: Server, page: Page) -> None:
     open_page(page, fresh_app, "/query?data=glyphlab&direction=view1-%3Eview0&q=3&lang=en")
     showing(page, 3)
+    expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.get_by_role("heading", name="Query", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Overview")).to_be_visible()
     expect(page.get_by_role("combobox", name=re.compile("Direction"))).to_have_value("view1->view0")

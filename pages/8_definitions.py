@@ -1,0 +1,5 @@
+"""Where Streamlit looks for the page of a deep link on a fresh server; the page is ``definitions/definitions.py``."""
+
+from pages.shared.frame import shell
+
+shell.main()
