@@ -21,7 +21,7 @@ from . import words
 PERIOD_SECONDS = 1.0
 """A page looks again so often."""
 
-WATCHED_SECONDS = 10.0
+WATCHED_SECONDS = 4.0
 """Who looked so long ago still counts as watching, and is still told of a failure before it is tried again."""
 
 Found = TypeVar("Found")
@@ -121,12 +121,16 @@ class Job(Generic[Found]):
         self._start(partial(self._turn, work))
 
     def wait(self, seconds: float, enough: Callable[[Found], bool] = lambda _found: False) -> bool:
-        """Wait until it is over or enough was found, but not longer than this; returns whether it is so."""
+        """Wait until it is over or enough was found, but not longer than this; returns whether it is so.
+
+        Who waits watches, and has time to look again.
+        """
 
         def reached() -> bool:
             return self.over or (self.found is not None and enough(self.found))
 
         with self._changed:
+            self._watched_until = max(self._watched_until, time.monotonic() + seconds + PERIOD_SECONDS)
             return self._changed.wait_for(reached, seconds)
 
     def result(self) -> Found:

@@ -76,11 +76,11 @@ def test_progress_is_told_with_an_estimate(clock: Clock) -> None:
     one: Job[str] = Job(start)
 
     def work(_found: str | None, tick: PhaseTick) -> str:
-        for seconds, step, done, total in [(0, "look", 0, 10), (2, "look", 4, 10), (3, "compare", 1, 5)]:
+        for seconds, step, done, total in [(0, "look", 0, 10), (1, "look", 4, 10), (1, "compare", 1, 5)]:
             clock.now += seconds
             tick(step, done, total)
             told.append((one.step, one.share, one.seconds_left))
-        clock.now += 2
+        clock.now += 1
         told.append((one.step, one.share, one.seconds_left))
         return "found"
 
@@ -88,8 +88,8 @@ def test_progress_is_told_with_an_estimate(clock: Clock) -> None:
     assert (one.begun, one.step, one.share, one.seconds_left, one.over) == (True, "", 0, None, False)
     assert not one.wait(0)
     start.next()
-    # 4 of 10 in two seconds; another count begins with another estimate.
-    assert told == [("look", 0, None), ("look", 0.4, 3), ("compare", 0.2, 0), ("compare", 0.2, 8)]
+    # 4 of 10 in a second; another count begins with another estimate.
+    assert told == [("look", 0, None), ("look", 0.4, 1.5), ("compare", 0.2, 0), ("compare", 0.2, 4)]
     assert one.result() == "found"
 
 
@@ -135,6 +135,16 @@ def test_it_stops_between_pieces_when_nobody_watches_and_goes_on_where_it_stoppe
     assert one.wait(0, lambda found: found == 3)
     start.next()
     assert (one.found, one.over, start.turns) == (4, True, [])
+
+
+def test_who_waits_watches(clock: Clock) -> None:
+    start = ByHand()
+    one: Job[str] = Job(start)
+    one.watch(lambda _found, _tick: "found")
+    later(clock)
+    assert not one.wait(0)
+    start.next()
+    assert one.result() == "found"
 
 
 def test_it_stops_within_a_piece_when_nobody_watches_unless_it_may_be_left(clock: Clock) -> None:
