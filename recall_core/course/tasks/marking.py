@@ -4,7 +4,8 @@ Every answer is text as a student types it, or the key of a choice; pages transl
 says of the data is computed from the data set that is given. The docstring of each task lists its hints and their
 parameters; ``""`` where all is right.
 
-Hints of every task: ``empty_cell`` (cell), ``not_a_number`` (cell, typed), ``more_digits`` (cell, typed).
+Hints of every task: ``empty_cell`` (cell), ``not_a_number`` (cell, typed), ``more_digits`` (cell, typed),
+``wrong_number`` (cell).
 """
 
 from __future__ import annotations
