@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import pytest
 
+from pages.shared import warming
+from pages.shared.frame import shell
 from tests.conftest import ROOT
 
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()
@@ -115,6 +117,7 @@ def test_imports_run_with_the_data(path: Path) -> None:
     module = module_of(path)
     for found in imports(path):
         imported = target(found)
+        assert imported != "recall_core", f"{module}:{found.line} takes from the face of the whole"
         if imported in MODULES and imported.startswith("recall_core.") and (module, imported) not in EXCEPTIONS:
             assert not runs_against_the_flow(module, imported), f"{module}:{found.line} imports {imported}"
 
@@ -170,9 +173,7 @@ def test_nobody_uses_a_private_name_of_another_module(path: Path) -> None:
 @pytest.mark.parametrize("path", ENGINE, ids=module_of)
 def test_the_engine_knows_nothing_of_the_app(path: Path) -> None:
     known = {found.module.split(".")[0] for found in imports(path)}
-    # The command that starts the app hands its arguments to Streamlit.
-    allowed = {"streamlit"} if module_of(path).startswith("recall_core.cli.") else set()
-    assert not (known - allowed) & {"streamlit", "plotly", "pages", "app"}
+    assert not known & {"streamlit", "plotly", "pages", "app"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=module_of)
@@ -211,6 +212,8 @@ def test_each_page_can_be_the_first_that_a_fresh_server_shows() -> None:
     direct = {path.name.partition("_")[2]: path for path in (ROOT / "pages").glob("[0-9]*.py")}
     folders = {path.name for path in (ROOT / "pages").iterdir() if (path / f"{path.name}.py").is_file()}
     assert {name.removesuffix(".py") for name in direct} == folders - {"start"}
+    assert folders == {name for pages in shell._sections().values() for name in pages}
+    assert set(warming.PAGES) == folders - {"index"}
     for path in direct.values():
         assert ast.unparse(tree_of(path).body[-1]) == "shell.main()"
 

@@ -329,8 +329,6 @@ PHRASES = {
 """Parts of sentences that a language says in its own way."""
 
 AND = " and "
-SEPARATORS = (AND, ", ", "; ")
-"""What parts a list; only ``AND`` has a translation."""
 
 NO_RELEVANT_REASONS = {
     reason: PHRASES[reason].many or PHRASES[reason].one for reason in ("junk", "unlabelled", "unmatched")

@@ -137,7 +137,9 @@ def test_an_exported_zip_is_guarded_and_reads_back_the_same(tmp_path: Path) -> N
 @pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
 def test_no_page_writes_a_table_that_is_not_guarded(path: Path) -> None:
     """Each table leaves through ``sheets``, and what a browser can save of a table on a page is guarded, too."""
-    unguarded = {"table_csv", "ann_csv", "exact_csv", "report_csv", "to_csv"} | (set() if path.stem in OWN_WORDS else {"dataframe", "data_editor"})
+    unguarded = {"table_csv", "ann_csv", "exact_csv", "report_csv", "to_csv"} | (
+        set() if path.stem in OWN_WORDS else {"dataframe", "data_editor"}
+    )
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute):
             assert node.attr not in unguarded
