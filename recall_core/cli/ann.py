@@ -54,6 +54,9 @@ def run(parsed: argparse.Namespace) -> None:
         )
     if parsed.queries < 1 or parsed.threads < 1 or (parsed.seed or 0) < 0:
         raise DataError("--queries and --threads are at least 1, --seed at least 0")
+    for flag, value in (("--latency", parsed.latency), ("--memory", parsed.memory)):
+        if value is not None and not 0 < value < float("inf"):
+            raise DataError(f"{flag} {value:g}: a budget is a number above 0")
     if not 0 < parsed.share < 1:
         raise DataError(f"--share {parsed.share}: a part of the groups, between 0 and 1")
     plan = index.Plan(

@@ -328,6 +328,8 @@ def _vectors_file(name: str) -> Path:
     path = Path(name).expanduser().resolve()
     if not path.exists():
         raise DataError(f"--embeddings {name}: there is no such file; check the spelling")
+    if not path.is_file():
+        raise DataError(f"--embeddings {name} is a folder; name a file of vectors")
     if os.pathsep in str(path):
         raise DataError(f"--embeddings {name}: the path holds {os.pathsep!r}, which separates paths; rename it")
     return path

@@ -108,6 +108,8 @@ def compare(evaluations: Mapping[str, Evaluation], *, common: bool = False) -> C
         Fewer than two; another rule of relevance, or policy; other groups; other queries; or no common one. The message
         says what differs, and where.
     """
+    if not isinstance(evaluations, Mapping):
+        raise TypeError("compare takes runs by name, as in {'raw': one, 'colour': other}")
     names, given = tuple(evaluations), tuple(evaluations.values())
     if len(given) < 2:
         raise DataError("a comparison takes at least two runs; name another")

@@ -75,7 +75,18 @@ def evaluate(
     DataError
         The data or the choices cannot be right; the message says what, where, and what to do.
     """
+    if not isinstance(dataset, Dataset):
+        kind = type(dataset).__name__
+        raise TypeError(f"evaluate takes a Dataset, not {kind}; load('FOLDER') reads one, from_arrays(…) makes one")
     given = (spec or Spec(data=dataset.name)).replace(**choices)
+    for role, column in given.columns:
+        if dataset.columns.get(role) != column:
+            there = dataset.columns.get(role) or "no column"
+            raise DataError(
+                f"the data set was read with {there!r} as its {role}, not {column!r}; "
+                f"a column is chosen when data are read: load(…, columns={{{role!r}: {column!r}}})",
+                field="columns",
+            )
     given = given if given.draws else given.replace(seed=None)
     spec = protocol.resolve(dataset, given)
     splits = protocol.directions(dataset, spec)

@@ -364,3 +364,8 @@ def test_one_run_by_itself_scores_as_it_does_in_a_comparison() -> None:
     together = run_table(compare({"a": found, "b": found}), ["recall@1"])
     alone = run_table(single("a", found), ["recall@1"])
     pd.testing.assert_frame_equal(alone, together[together["run"] == "a"])
+
+
+def test_runs_without_names_are_refused_with_what_names_them() -> None:
+    with pytest.raises(TypeError, match="takes runs by name"):
+        compare([])  # type: ignore[arg-type]

@@ -338,3 +338,16 @@ def modified_hausdorff(a: np.ndarray, b: np.ndarray) -> float:
 
     distance = cdist(a, b)
     return max(distance.min(1).mean(), distance.min(0).mean())
+
+
+def test_what_is_no_data_set_is_refused_with_what_reads_one() -> None:
+    for wrong in ("data/glyphlab", None, 3):
+        with pytest.raises(TypeError, match=r"load\('FOLDER'\) reads one"):
+            evaluate(wrong)  # type: ignore[arg-type]
+
+
+def test_a_column_cannot_be_chosen_once_the_data_are_read(lab: Dataset) -> None:
+    with pytest.raises(DataError, match="a column is chosen when data are read") as caught:
+        evaluate(lab, columns={"id": "class_id"})
+    assert caught.value.field == "columns"
+    assert evaluate(lab, columns={"group": "scene_id"}).scores["recall@1"].value == 1

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_core import cli
+from recall_core.cli import main
 from recall_core.errors import DataError, MissingDependency
 from recall_core.experiments.index import experiment, kinds, report
 from recall_core.experiments.index.experiment import Plan, Problem
@@ -397,3 +398,9 @@ def test_report_states_the_limit_of_validity() -> None:
     data = clustered(9)
     found = experiment.run_experiment(data, tried=kinds.configurations(200, 16, SMALL[:1]))
     assert "200 items of 16 dimensions" in report.ann_text(found)
+
+
+@pytest.mark.parametrize("budget", [["--latency", "nan"], ["--latency", "-1"], ["--memory", "inf"], ["--memory", "0"]])
+def test_a_budget_is_a_number_above_0(budget: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ann", "digits", "--index", "flat", *budget]) == 2
+    assert f"{budget[0]} " in capsys.readouterr().err

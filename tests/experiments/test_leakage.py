@@ -628,7 +628,7 @@ def test_a_copy_in_another_group_is_found_whatever_the_rule_of_relevance():
     data = copied({3: 0})
     assert "counts as an error" in kinds(rc.evaluate(data, ks=(1,)))["same_across_groups"].message
     by_label = kinds(rc.evaluate(data, ks=(1,), relevant="label"))
-    assert "no split by group keeps them apart" in by_label["same_across_groups"].message
+    assert "no split by group keeps the two apart" in by_label["same_across_groups"].message
     assert by_label["right_copies"].count == 1
 
 
