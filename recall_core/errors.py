@@ -83,6 +83,16 @@ class DataError(ValueError):
         return _fitting(spelled(self.message, spelling))
 
 
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Let a ``DataError`` out of the ``with`` that names no field be about this one."""
+    try:
+        yield
+    except DataError as error:
+        error.field = error.field or field
+        raise
+
+
 class MissingDependency(ImportError):
     """An optional package is needed for this choice; the message ends with the ``command`` that installs it."""
 

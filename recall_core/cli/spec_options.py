@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import spelled
+from ..errors import about, spelled
 from ..program import flag
 
 if TYPE_CHECKING:
@@ -20,13 +20,12 @@ def spec_of(parsed: argparse.Namespace, names: Collection[str] | None = None) ->
     """The spec that parsed arguments spell: of all choices, or of these."""
     from ..protocol import CHOICES, Spec
 
-    return Spec(
-        **{
-            choice.name: choice.kind.parse(getattr(parsed, choice.name))
-            for choice in CHOICES
-            if names is None or choice.name in names
-        }
-    )
+    chosen: dict[str, Any] = {}
+    for choice in CHOICES:
+        if names is None or choice.name in names:
+            with about(choice.name):
+                chosen[choice.name] = choice.kind.parse(getattr(parsed, choice.name))
+    return Spec(**chosen)
 
 
 def add_spec_options(command: argparse.ArgumentParser, *, optional: bool = False, several: bool = False) -> None:

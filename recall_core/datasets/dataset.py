@@ -105,8 +105,8 @@ class Dataset:
             digest.update(name.encode() + array_digest(self.embeddings[name]))
         return digest.hexdigest()
 
-    def values(self, column: str) -> NDArray[np.object_]:
-        """(n_item,) the cells of one column, as text.
+    def values(self, column: str, *, field: str = "") -> NDArray[np.object_]:
+        """(n_item,) the cells of one column, as text; ``field`` is the choice that names it.
 
         Raises
         ------
@@ -117,7 +117,8 @@ class Dataset:
             if column == "id":
                 return self.ids
             raise DataError(
-                f"{self.name} has no column {column!r}; there are: {', '.join(map(str, self.table.columns))}"
+                f"{self.name} has no column {column!r}; there are: {', '.join(map(str, self.table.columns))}",
+                field=field,
             )
         cells: NDArray[np.object_] = self.table[column].to_numpy(dtype=object)
         return cells

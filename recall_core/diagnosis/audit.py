@@ -354,7 +354,7 @@ def _without_relevant(
         if spec is None:
             break
         relevance = protocol.relate(dataset, spec, split, reverse=i == 1)
-        value = None if spec.relevant is None else dataset.values(spec.relevant)
+        value = None if spec.relevant is None else dataset.values(spec.relevant, field="relevant")
         reasons = protocol.reasons_without_relevant(split, relevance, value)
         for q in np.flatnonzero(reasons != ""):
             rows.append(
@@ -450,7 +450,7 @@ def _unreadable_table(dataset: Dataset, looks: Looks | None) -> pd.DataFrame:
 def deciding_values(dataset: Dataset, spec: Spec | None) -> NDArray[np.object_] | None:
     """Give the cells that decide relevance, else the group, else the label."""
     if spec is not None and spec.relevant is not None:
-        return dataset.values(spec.relevant)
+        return dataset.values(spec.relevant, field="relevant")
     group = dataset.role("group")
     return dataset.role("label") if group is None else group
 

@@ -38,7 +38,7 @@ def query_table(dataset: Dataset, spec: Spec, direction: Direction) -> pd.DataFr
     wrong, wrong_similarity = best_wrong(ranked)
     ids = np.append(dataset.ids, "")
     gallery = np.append(split.gallery, len(dataset))
-    value = None if spec.relevant is None else dataset.values(spec.relevant)
+    value = None if spec.relevant is None else dataset.values(spec.relevant, field="relevant")
     columns: dict[str, Any] = {
         "direction": direction.name,
         "query": np.arange(ranked.n_query),

@@ -17,7 +17,7 @@ import pandas as pd
 from .. import metrics, protocol
 from ..arrays import Array, IntArray
 from ..datasets import Dataset
-from ..errors import DataError, setting
+from ..errors import DataError, about, setting
 from ..metrics import Score, bootstrap_intervals, intervals_of
 from ..protocol import Filter, Finding, Listed, Spec, Split, write_filter
 from ..ranking import RERANKERS, Ranking, Relevance, rank, rank_scores, without_answers
@@ -98,7 +98,8 @@ def evaluate(
     notes += protocol.same_pictures(dataset, spec, same)
     matrix = None
     if spec.scores is not None:
-        matrix, found = protocol.score_matrix(dataset, Path(spec.scores), splits[0], spec.ks)
+        with about("scores"):
+            matrix, found = protocol.score_matrix(dataset, Path(spec.scores), splits[0], spec.ks)
         notes += found
     if spec.rerank is not None:
         ranker = partial(rank_here, by=_reranker(spec.rerank))
@@ -126,7 +127,7 @@ def evaluate(
 
 def _reranker(name: str) -> Callable[..., Ranking]:
     if name not in RERANKERS:
-        raise DataError(f"re-ranker {name!r} is not known; choose from {', '.join(RERANKERS)}")
+        raise DataError(f"re-ranker {name!r} is not known; choose from {', '.join(RERANKERS)}", field="rerank")
     return RERANKERS[name]
 
 
@@ -181,7 +182,7 @@ def select_queries(evaluation: Evaluation, conditions: Filter) -> Evaluation:
     twice = {column for column, _ in former} & {column for column, _ in conditions}
     if twice:
         raise DataError(f"the queries are already a slice by {', '.join(sorted(twice))}; choose it anew from the whole")
-    rows = protocol.select_rows(dataset, conditions)
+    rows = protocol.select_rows(dataset, conditions, field="slice")
     ranked, n_query = [], 0
     for direction in evaluation.directions:
         at = np.flatnonzero(np.isin(direction.split.query, rows))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, needs, setting
+from ..errors import DataError, about, needs, setting
 from . import steady
 from .decoding import Picture, as_rgb, resize
 from .image_set import Pictures
@@ -75,7 +75,8 @@ def encode(
         return _stacked((ENCODERS[encoder](some) for some in pictures.batches(batch)), len(pictures))
     if encoder not in (*ENCODERS, *FITTED):
         raise DataError(
-            f"there is no encoder {encoder!r}; choose one of {', '.join([*ENCODERS, *FITTED])}, or module:function"
+            f"there is no encoder {encoder!r}; choose one of {', '.join([*ENCODERS, *FITTED])}, or module:function",
+            field="encoder",
         )
     sized = _sizing(pictures if like is None else like)
     if encoder == "raw":
@@ -91,6 +92,7 @@ def pixels(pictures: Pictures, *, like: Pictures | None = None, batch: int = 256
     return _stacked((_flat([sized(picture) for picture in some]) for some in pictures.batches(batch)), len(pictures))
 
 
+@about("encoder")
 def import_encoder(name: str) -> Encoder:
     """Import a user's encoder, ``module:function``. Never call it with a visitor's text.
 

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ..errors import DataError, setting
+from ..errors import DataError, about, setting
 from ..images import parse_corruption
 
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
@@ -122,7 +122,8 @@ def read_choice(choice: Choice, spelled: str) -> Any:
         It cannot be read.
     """
     try:
-        return choice.kind.read(spelled)
+        with about(choice.name):
+            return choice.kind.read(spelled)
     except DataError:
         raise
     except ValueError as error:

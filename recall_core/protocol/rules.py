@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..arrays import IntArray
 from ..datasets import Dataset, Judgements, Pairs, read_judgements
-from ..errors import DataError
+from ..errors import DataError, about
 from ..ranking import Relevance, Sets
 from .checks import groups_lacking_a_side, own_picture_kept, queries_without_relevant, right_copies, same_view
 from .defaults import compares_images
@@ -32,7 +32,7 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
     if spec.relevant_pairs is not None:
         relevant, junk = _judged(dataset, spec, split, reverse=reverse)
     else:
-        cells = dataset.values(spec.relevant or "")
+        cells = dataset.values(spec.relevant or "", field="relevant")
         relevant = Sets.from_labels(list(cells[split.query]), list(cells[split.gallery]))
     if spec.corrections is not None:
         query, position, right = corrections(dataset, spec, split)
@@ -41,12 +41,13 @@ def relate(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool = False)
         own = np.arange(len(split.query))
         junk = _union(junk, Sets(own, np.arange(len(own) + 1), own), n_gallery)
     if spec.junk_same:
-        same = dataset.values(spec.junk_same)
+        same = dataset.values(spec.junk_same, field="junk_same")
         alike = Sets.from_labels(list(same[split.query]), list(same[split.gallery]))
         junk = _union(junk, _intersection(relevant, alike, n_gallery), n_gallery)
     return Relevance(relevant, junk, n_gallery)
 
 
+@about("corrections")
 def corrections(dataset: Dataset, spec: Spec, split: Split) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
     """Which pairs of this direction were corrected, and which of them are right? (n,) query, position, right.
 
@@ -69,6 +70,7 @@ def corrections(dataset: Dataset, spec: Spec, split: Split) -> tuple[IntArray, I
     return table[:, 0], table[:, 1], np.array(list(pairs.values()), dtype=bool)
 
 
+@about("relevant_pairs")
 def _judged(dataset: Dataset, spec: Spec, split: Split, *, reverse: bool) -> tuple[Sets, Sets]:
     """Sets from a file of judgements: what is relevant (a grade above 0), and what the judges left out."""
     path = Path(spec.relevant_pairs or "")
@@ -141,7 +143,7 @@ def _union(a: Sets, b: Sets, n_gallery: int) -> Sets:
 
 def split_findings(dataset: Dataset, spec: Spec, split: Split, relevance: Relevance, same: Pairs) -> list[Finding]:
     """What is to be known about one direction before its number is believed; ``same`` are rows that are copies."""
-    value = None if spec.relevant is None else dataset.values(spec.relevant)
+    value = None if spec.relevant is None else dataset.values(spec.relevant, field="relevant")
     group = dataset.role("group")
     found = []
     marked = marked_junk(dataset)

@@ -14,8 +14,8 @@ from ..errors import DataError, setting
 from .choices import Filter
 
 
-def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
-    """Positions of the rows that meet all conditions, in table order.
+def select_rows(dataset: Dataset, conditions: Filter, *, field: str = "where") -> IntArray:
+    """Positions of the rows that meet all conditions of this field, in table order.
 
     Raises
     ------
@@ -24,21 +24,21 @@ def select_rows(dataset: Dataset, conditions: Filter) -> IntArray:
     """
     keep = np.ones(len(dataset), bool)
     for column, values in conditions:
-        cells = dataset.values(column)
+        cells = dataset.values(column, field=field)
         chosen = np.zeros(len(dataset), bool)
         for value in values:
             found = matching(cells, value)
             if not found.any():
                 there = sorted(set(cells))
                 shown = ", ".join(map(repr, there[:8])) + (" …" if len(there) > 8 else "")
-                raise DataError(f"no row has {column}={value}; its values are {shown}")
+                raise DataError(f"no row has {column}={value}; its values are {shown}", field=field)
             chosen |= found
         keep &= chosen
     if not len(keep):
         raise DataError(f"{dataset.name} has no rows")
     if not keep.any():
         words = " and ".join(f"{column} in {'|'.join(values)}" for column, values in conditions)
-        raise DataError(f"no row has {words}; widen {setting('where')}")
+        raise DataError(f"no row has {words}; widen {setting(field)}")
     return np.flatnonzero(keep)
 
 

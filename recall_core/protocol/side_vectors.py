@@ -12,7 +12,7 @@ import numpy as np
 from .. import datasets, images
 from ..arrays import Array, IntArray
 from ..datasets import COLUMN_NAMES, MISSING, Dataset, Embeddings, Pairs, Shards, read_shards, row_digests, same_content
-from ..errors import DataError, setting
+from ..errors import DataError, about, setting
 from ..images import UNREADABLE, Pictures, corrupt, parse_corruption, picture_digests, reason
 from . import defaults, selection
 from .findings import N_EXAMPLES, Finding, Listed, Phrase, Value, find, name_rows, spell_value
@@ -106,7 +106,8 @@ def query_pictures(dataset: Dataset, spec: Spec) -> tuple[Pictures, IntArray]:
             clean if spec.corrupt is None else corrupt(clean, *parse_corruption(spec.corrupt), seed=spec.seed or 0)
         ), rows
     path = Path(spec.query_images)
-    pictures = Pictures.from_array(datasets.read_array(path, mapped=True))
+    with about("query_images"):
+        pictures = Pictures.from_array(datasets.read_array(path, mapped=True))
     if len(pictures) != len(rows):
         raise DataError(
             f"{path.name} has {len(pictures)} pictures, but {len(rows)} rows are selected; "
@@ -216,7 +217,7 @@ def same_pictures(dataset: Dataset, spec: Spec, same: Pairs) -> list[Finding]:
     for column, sentence in ((name, of_value), (group, of_group)):
         if column is None or (found and column == name):
             continue
-        value = dataset.values(column)
+        value = dataset.values(column, field="relevant")
         first, second = value[same.first], value[same.second]
         across = np.flatnonzero((first != second) & (first != MISSING) & (second != MISSING))
         if not len(across):
@@ -274,11 +275,12 @@ def _encode_readable(dataset: Dataset, spec: Spec, pictures: Pictures, like: Pic
     if not is_fitted(spec.encoder):
         return images.encode(pictures, encoder, like=like)
     label = dataset.role("label")
-    labels = dataset.values(spec.relevant or "") if label is None else label
+    labels = dataset.values(spec.relevant or "", field="relevant") if label is None else label
     seen = _pictures(dataset).select(train)
     return images.encode(pictures, encoder, train=seen, train_labels=list(labels[train]), like=like)
 
 
+@about("embeddings")
 def _given_vectors(dataset: Dataset, spec: Spec, split: Split) -> tuple[Array, Array, Finding]:
     """The user's files of vectors, put in the table's order, and how that was done."""
     name = Path(spec.embeddings or "").name
@@ -322,15 +324,20 @@ def _read_vectors(path: Path, ids: str | None = None, told: datasets.Told = lamb
     read = read_shards if os.path.isdir(path) else datasets.read_embeddings  # ``Path.is_dir`` fails at a long name
     if ids is None:
         return read(path) if os.path.isdir(path) else datasets.read_embeddings(path, told=told)
-    given, names = read(path), datasets.read_ids(Path(ids))
+    given = read(path)
+    with about("ids"):
+        names = datasets.read_ids(Path(ids))
     if len(names) != len(given.values):
-        raise DataError(f"{Path(ids).name} has {len(names)} ids, {path.name} {len(given.values)} rows; they must agree")
+        raise DataError(
+            f"{Path(ids).name} has {len(names)} ids, {path.name} {len(given.values)} rows; they must agree", field="ids"
+        )
     return Embeddings(given.values, names)
 
 
 def _two_files(dataset: Dataset, spec: Spec, query: Embeddings, split: Split) -> tuple[Array, Array, Finding]:
     """Vectors of the two sides stored apart; in the other direction each side keeps its own."""
-    gallery = _read_vectors(Path(spec.gallery_embeddings or ""))
+    with about("gallery_embeddings"):
+        gallery = _read_vectors(Path(spec.gallery_embeddings or ""))
     sides = []
     for name, rows, side in (("query", np.sort(split.query), query), ("gallery", np.sort(split.gallery), gallery)):
         if side.ids is None and len(side.values) != len(rows):

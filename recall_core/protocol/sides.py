@@ -51,13 +51,14 @@ def _training_draw(dataset: Dataset, spec: Spec, rows: IntArray) -> tuple[IntArr
         column, equals, value = spec.train.partition("=")
         if not equals:
             raise DataError(f"{setting('train', spec.train)}: write random, grouped or COLUMN=VALUE")
-        train, rest = select_rows(dataset, ((column, (value,)),)), rows
+        train, rest = select_rows(dataset, ((column, (value,)),), field="train"), rows
     return rest, train
 
 
 def _query_gallery(dataset: Dataset, spec: Spec, rows: IntArray) -> Split:
     if spec.query is not None and spec.gallery is not None:
-        query, gallery = (np.intersect1d(rows, select_rows(dataset, side)) for side in (spec.query, spec.gallery))
+        query = np.intersect1d(rows, select_rows(dataset, spec.query, field="query"))
+        gallery = np.intersect1d(rows, select_rows(dataset, spec.gallery, field="gallery"))
         return splits.by_filter(query, gallery, f"{_words(spec.query)} asks, {_words(spec.gallery)} answers")
     if spec.split == "by-role":
         return splits.by_role(_cells(dataset, "side"), rows, dataset.columns["side"])

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 
 from .. import program
 from ..datasets import COLUMN_NAMES, PROTOCOLS
-from ..errors import DataError, keyword, setting, spelled
+from ..errors import DataError, about, keyword, setting, spelled
 from ..images import CORRUPTIONS, DRAWN_CORRUPTIONS, ENCODERS, FITTED, parse_corruption
 from ..ranking import RERANKERS, SIMILARITIES
 from .choices import (
@@ -241,7 +241,8 @@ class Spec:
 
     def __post_init__(self) -> None:
         for choice in CHOICES:
-            object.__setattr__(self, choice.name, choice.kind.check(choice, getattr(self, choice.name)))
+            with about(choice.name):
+                object.__setattr__(self, choice.name, choice.kind.check(choice, getattr(self, choice.name)))
         if (self.query is None) != (self.gallery is None):
             raise DataError(
                 f"{setting('query')} and {setting('gallery')} go together: "

@@ -139,7 +139,9 @@ def rank_distributed(
         Vectors that cannot be compared, or workers that are lost again and again.
     """
     if similarity not in SIMILARITIES:
-        raise DataError(f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}")
+        raise DataError(
+            f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}", field="similarity"
+        )
     if query.n_dim != gallery.n_dim:
         raise DataError(
             f"query vectors have {query.n_dim} dimensions, gallery vectors {gallery.n_dim};"

@@ -107,7 +107,9 @@ def prepare(vectors: ArrayLike, similarity: str = "cosine", *, name: str = "vect
         or values beyond 1e150 where squares would overflow.
     """
     if similarity not in SIMILARITIES:
-        raise DataError(f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}")
+        raise DataError(
+            f"similarity {similarity!r} is not known; choose from {', '.join(SIMILARITIES)}", field="similarity"
+        )
     values = _checked(vectors, name)
     needed = 8 * values.size
     if similarity != "cosine" and values.dtype == np.float64:

@@ -15,7 +15,7 @@ from pages.shared.words.labels import labels, problem_text
 from recall_core import evaluate, from_arrays
 from recall_core.datasets.dataset import load
 from recall_core.datasets.own_form import export
-from recall_core.errors import DataError, setting
+from recall_core.errors import DataError, Spelling, keyword, setting
 from recall_core.evaluation.opening import open_run
 from recall_core.evaluation.report import report_json, report_text
 from recall_core.protocol.spec import Spec
@@ -43,12 +43,12 @@ SHOWN = {
     "an id twice": ("twice", "overview", {}, "columns"),
     "vectors too few": ("short", "overview", {}, "ids"),
     "nan": ("broken", "overview", {}, "bad_rows"),
-    "a side that is neither": ("asking", "overview", {}, "gallery"),
+    "a side that is neither": ("asking", "overview", {}, "query"),
     "a column that is not there": ("plain", "overview", {"columns": "group=nope"}, "columns"),
     "rows that are not there": ("plain", "overview", {"where": "label=y;colour=b"}, "where"),
     "no group": ("plain", "leakage", {"on": "chosen", "part": "query-gallery"}, "columns"),
     "an index of other similarities": ("plain", "index", {"similarity": "dot"}, "similarity"),
-    "queries that are not there": ("plain", "overview", {"slice": "label=y;colour=b"}, "where"),
+    "queries that are not there": ("plain", "overview", {"slice": "label=y;colour=b"}, "slice"),
 }
 
 
@@ -75,9 +75,19 @@ def shown(app: AppTest) -> str:
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("language", ["en", "hu"])
 @pytest.mark.parametrize("case", SHOWN)
-def test_a_page_calls_a_setting_by_its_label(case: str, language: str) -> None:
+def test_a_page_calls_a_setting_by_its_label(case: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data, page, more, field = SHOWN[case]
+    fields: set[str] = set()
+    usual = DataError.spelled
+
+    def noted(problem: DataError, spelling: Spelling) -> str:
+        if spelling is not keyword:  # a page tells it
+            fields.add(problem.field)
+        return usual(problem, spelling)
+
+    monkeypatch.setattr(DataError, "spelled", noted)
     app = run(page, data=data, lang=language, **more)
+    assert fields == {field}
     speak(language)
     label = labels()[field]
     speak("en")

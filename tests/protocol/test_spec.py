@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,8 +105,58 @@ def test_choices_that_contradict_each_other_are_refused(choices: dict, message: 
     "spelled", [{"ks": "1,x"}, {"seed": "one"}, {"both": "maybe"}, {"where": "novalue"}, {"ks": "0"}]
 )
 def test_a_url_that_cannot_be_read_is_a_data_error(spelled: dict[str, str]) -> None:
-    with pytest.raises(DataError):
+    with pytest.raises(DataError) as raised:
         Spec.from_query(spelled)
+    assert [raised.value.field] == list(spelled)
+
+
+NO_FILE = "there_is_none.npy"
+
+
+@pytest.mark.parametrize(
+    ("field", "choices"),
+    [
+        ("relevant", {"relevant": "nope"}),
+        ("junk_same", {"junk_same": "nope"}),
+        ("where", {"where": {"nope": "a"}}),
+        ("where", {"where": {"label": "nope"}}),
+        ("where", {"where": {"label": "a", "id": "3"}}),
+        ("slice", {"slice": {"nope": "a"}}),
+        ("slice", {"slice": {"label": "nope"}}),
+        ("slice", {"slice": {"label": "a", "id": "3"}}),
+        ("train", {"train": "nope=a", "encoder": "pca"}),
+        ("train", {"train": "label=nope", "encoder": "pca"}),
+        ("query", {"query": {"nope": "a"}, "gallery": {}}),
+        ("query", {"query": {"label": "nope"}, "gallery": {}}),
+        ("query", {"query": {"label": "a", "id": "3"}, "gallery": {}}),
+        ("gallery", {"query": {}, "gallery": {"label": "nope"}}),
+        ("gallery", {"query": {}, "gallery": {"label": "a", "id": "3"}}),
+        ("similarity", {"similarity": "cosin"}),
+        ("rerank", {"rerank": "nope"}),
+        ("corrupt", {"corrupt": "blur"}),
+        ("corrupt", {"corrupt": "blurr:0.4"}),
+        ("corrupt", {"corrupt": "blur:4"}),
+        ("encoder", {"encoder": "nope"}),
+        ("split", {"split": "nope"}),
+        *((name, {name: NO_FILE}) for name in ("embeddings", "scores", "corrections", "relevant_pairs")),
+        ("query_images", {"query_images": NO_FILE, "encoder": "raw"}),
+    ],
+)
+def test_a_wrong_choice_is_the_field_of_its_error(field: str, choices: dict) -> None:
+    data = from_arrays(np.eye(4), labels=list("aabb"), images=np.zeros((4, 8, 8)))
+    with pytest.raises(DataError) as raised:
+        evaluate(data, **choices)
+    assert raised.value.field == field
+    assert f"widen {field}=" in str(raised.value) or "widen" not in str(raised.value)
+
+
+@pytest.mark.parametrize("wrong", ["ids", "gallery_embeddings"])
+def test_of_several_files_the_one_that_is_not_there_is_the_field(wrong: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "vectors.npy", np.eye(4))
+    data = from_arrays(np.eye(4), labels=list("aabb"))
+    with pytest.raises(DataError) as raised:
+        evaluate(data, embeddings=str(tmp_path / "vectors.npy"), **{wrong: str(tmp_path / NO_FILE)})
+    assert raised.value.field == wrong
 
 
 def test_ks_are_sorted_and_count_once() -> None:

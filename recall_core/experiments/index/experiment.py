@@ -301,10 +301,17 @@ def experiment_of(
     direction : str
     experiment : Experiment
     """
-    if spec.scores or spec.rerank or spec.slice or spec.similarity != "cosine":
+    kept_out = {
+        "scores": spec.scores,
+        "rerank": spec.rerank,
+        "similarity": spec.similarity != "cosine",
+        "slice": spec.slice,
+    }
+    if any(kept_out.values()):
         raise DataError(
             f"an index is compared with the cosines of vectors, on all queries; leave {setting('scores')}, "
-            f"{setting('rerank')}, {setting('similarity')} and {setting('slice')} out"
+            f"{setting('rerank')}, {setting('similarity')} and {setting('slice')} out",
+            field=next(name for name, given in kept_out.items() if given),
         )
     spec = protocol.resolve(dataset, spec)
     splits = protocol.directions(dataset, spec)
