@@ -229,7 +229,7 @@ def precision() -> Shown:
     if not flags or len(flags) > 20:
         raise DataError(_("Write between 1 and 20 places, each 0 or 1."))
     n = len(flags)
-    k = slide("k_precision", n, n) if n > 1 else 1
+    k = slide(f"k_precision_{n}", n, n) if n > 1 else 1
     ranked = read_ranking("".join(map(str, flags)))
     at_k = [metrics.average_precision(ranked, cut).value for cut in range(1, n + 1)]
     recalls = [metrics.recall(ranked, cut).value for cut in range(1, n + 1)]

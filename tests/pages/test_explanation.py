@@ -91,5 +91,5 @@ def test_the_difference_is_that_of_the_pictures_as_they_ask_and_answer(photos: E
 
 
 def test_nothing_from_the_data_is_ever_parsed_as_html() -> None:
-    script = (Path(side_by_side.__file__).parent / "look.js").read_text("utf-8")
+    script = (Path(side_by_side.__file__).parent / "side_by_side.js").read_text("utf-8")
     assert not [way for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write") if way in script]

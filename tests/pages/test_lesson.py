@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.lesson import teacher_sheet, walkthrough
 from pages.shared import seeds, words
 from pages.shared.learner import leakage_runs, progress_store, task_page, texts
-from recall_core import rights
+from recall_core import course, rights
 from recall_core.cli import main
 from recall_core.course import learner_progress
 from recall_core.course.tasks import checks, codebox, f1, f2, f4, f5, marking
@@ -400,7 +400,7 @@ def test_f3_runs_code_where_it_may_and_shows_the_input_that_fails(monkeypatch: p
 def test_f3_says_what_the_system_cannot_hold_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rights.CODE_BOX, "1")
     judged = marking.marked({"f2_k1": None})
-    monkeypatch.setattr(codebox, "run_code", lambda _: codebox.Boxed(judged, "", "", "", ("children", "memory")))
+    monkeypatch.setattr(course, "run_code", lambda _: codebox.Boxed(judged, "", "", "", ("children", "memory")))
     app = task("F3")
     app.button(key="run").click().run()
     shown = " ".join(one.value for one in app.caption)
