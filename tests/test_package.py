@@ -189,7 +189,7 @@ def test_the_engine_needs_none_of_the_extras(bare: Path, tmp_path: Path) -> None
     words = script(bare, tmp_path / "empty", "evaluate", "lab", "--html", "report.html", "--json")
     assert json.loads(words)["scores"]["recall@1"]["value"] == 1
     script(bare, tmp_path / "empty", "audit", "lab")
-    tested(bare, BARE)
+    run_tests(bare, BARE)
 
 
 def test_the_command_that_a_missing_package_is_named_with_installs_it(bare: Path, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_without_streamlit_the_app_says_how_to_install_it(bare: Path, tmp_path: 
 
 
 def test_the_lowest_versions_do(lowest: Path) -> None:
-    tested(lowest, LOWEST, "-k", "not omniglot")
+    run_tests(lowest, LOWEST, "-k", "not omniglot")
 
 
 @pytest.mark.parametrize("version", PYTHONS)
@@ -246,7 +246,7 @@ def environment(folder: Path, *install: str, interpreter: str = sys.executable) 
     return folder
 
 
-def tested(folder: Path, names: tuple[str, ...], *more: str) -> None:
+def run_tests(folder: Path, names: tuple[str, ...], *more: str) -> None:
     """Run tests of the engine with an environment's Python."""
     files = [(ROOT / "tests" / name).with_name(f"test_{Path(name).name}.py") for name in names]
     given = ["-m", "pytest", "-x", "-p", "no:cacheprovider", *files, *more]

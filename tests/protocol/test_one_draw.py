@@ -7,11 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import recall_core as rc
+from recall_core import images
 from recall_core.datasets.dataset import Dataset
 from recall_core.datasets.tables import find_columns
 from recall_core.errors import DataError
 from recall_core.experiments.leakage import draws, training
-from recall_core import images
 from recall_core.images.encoders import FITTED
 from recall_core.images.image_set import Pictures
 from recall_core.images.thumbnails import png
