@@ -149,7 +149,7 @@ def parse_number(cell: str) -> float:
 
     Examples
     --------
-    >>> number("1.5"), number("1,5"), number("-2e3")
+    >>> parse_number("1.5"), parse_number("1,5"), parse_number("-2e3")
     (1.5, 1.5, -2000.0)
     """
     plain = cell.strip()

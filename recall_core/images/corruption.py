@@ -143,7 +143,7 @@ def parse_corruption(spelled: str) -> tuple[str, float]:
 
     Examples
     --------
-    >>> parse("noise:0.4")
+    >>> parse_corruption("noise:0.4")
     ('noise', 0.4)
     """
     kind, _, number = spelled.partition(":")

@@ -202,7 +202,7 @@ def test_product_photographs_by_keyboard_alone(tmp_path: Path, page: Page) -> No
         expect(page.get_by_role("link", name="Their failures")).to_be_visible()
         open_page(page, app, "/compare?data=grocery&runs=raw,colour")
         press(page, page.get_by_role("button", name="gradient", exact=True))
-        expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3)
+        expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(3, timeout=60_000)
         moved = page.get_by_role("table", name="Queries").get_by_role("button")
         settle(page)
         wanted = moved.nth(1).inner_text()

@@ -75,7 +75,7 @@ def test_own_data_with_another_column_to_learn(app: Server, page: Page) -> None:
     expect(page.get_by_text("These data cannot show this part")).to_be_visible()
     page.get_by_role("combobox", name=re.compile("Is to be learned")).click()
     page.get_by_role("option", name="photo", exact=True).click()
-    expect(card(page, "Learned: ridge")).to_be_visible()
+    expect(card(page, "Learned: ridge")).to_be_visible(timeout=60_000)  # it trains first
     settle(page)
     assert "label_column=photo" in page.url
     expect(page.locator("code", has_text="--column label=photo")).to_be_visible()

@@ -214,7 +214,7 @@ def test_what_was_done_survives_a_reload_and_goes_to_a_file_and_back(app: Server
 @both_languages
 def test_a_figure_lights_the_rows_that_give_it(app: Server, page: Page, language: str) -> None:
     words.speak(language)
-    open_page(page, app, f"/definitions?lang={language}")
+    open_page(page, app, f"/definitions?k=3&lang={language}")
     expect(page.get_by_text("▶")).to_have_count(0)
     write(page, words._("Why doesn't my number match? I have …"), "0,5556")
     expect(page.get_by_text("▶")).to_have_count(3)
