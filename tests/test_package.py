@@ -249,7 +249,7 @@ def environment(folder: Path, *install: str, interpreter: str = sys.executable) 
 def run_tests(folder: Path, names: tuple[str, ...], *more: str) -> None:
     """Run tests of the engine with an environment's Python."""
     files = [(ROOT / "tests" / name).with_name(f"test_{Path(name).name}.py") for name in names]
-    given = ["-m", "pytest", "-x", "-p", "no:cacheprovider", *files, *more]
+    given = ["-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", "not browser", *files, *more]
     done = run(python(folder), *given, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
