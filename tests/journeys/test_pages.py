@@ -106,6 +106,8 @@ def test_a_malformed_address_shows_the_defaults_or_what_is_missing(
     app: Server, page: Page, address: str, shown: str
 ) -> None:
     open_page(page, app, address)
+    if "not here" not in shown:
+        showing(page, 1)
     expect(page.get_by_text(shown).first).to_be_visible()
     expect(page.get_by_text("Traceback")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
